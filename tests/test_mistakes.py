@@ -232,12 +232,12 @@ MISTAKES = {
         r"one finished run",
     ),
     # ---- codes and scores
-    "factors beside codes": (lambda run, at: evaluate(run.codes(), factors=[0, 1]), r"got a list"),
+    "factors beside codes": (lambda run, at: evaluate(run.codes(), factors=[0, 1]), r"list"),
     "a run in place of codes": (
         lambda run, at: evaluate(run),
         "unbraid.Codes.*run.score",
     ),
-    "a path in place of codes": (lambda run, at: evaluate("codes.npz"), r"given as str.*Codes.load\(path\)"),
+    "a path in place of codes": (lambda run, at: evaluate("codes.npz"), r"str.*Codes.load\(path\)"),
     "a score of the model from codes": (lambda run, at: evaluate(run.codes(), metrics="elbo"), r"^elbo"),
     "a seed as text": (lambda run, at: evaluate(run.codes(), metrics="mig", seed="0"), "seed.*'0'"),
     "an estimator by its name": (lambda run, at: MIG("quantized"), "estimator.*'quantized'.*Estimator"),

@@ -72,22 +72,22 @@ CASES = {
     "a temperature of 0": (
         with_latents(lambda: ConcreteLatents(temperature=0.0)),
         ("--model.latents", "concrete", "--model.latents.temperature", "0"),
-        r"temperature is 0.*above 0 \(such as 0.66\)",
+        r"temperature is 0",
     ),
     "a temperature that falls to 0": (
         with_latents(lambda: BernoulliLatents(temperature=Linear(1.0, 0.0))),
         ("--model.latents", "bernoulli", "--model.latents.temperature", "linear:1:0"),
-        r"temperature is .*at every moment of training",
+        r"temperature is Linear",
     ),
     "a rho of 1": (
         with_latents(lambda: CorrelatedGaussianLatents(rho=1.0)),
         ("--model.latents", "correlated-gaussian", "--model.latents.rho", "1"),
-        r"rho is 1.*from 0 .* up to, but not including, 1",
+        r"rho is 1",
     ),
     "a negative rho": (
         with_latents(lambda: CorrelatedGaussianLatents(rho=-0.1)),
         ("--model.latents", "correlated-gaussian", "--model.latents.rho", "-0.1"),
-        r"rho is -0.1.*from 0 .* up to, but not including, 1",
+        r"rho is -0.1",
     ),
     "a critic on an objective without one": (
         lambda: RunSpec(IMAGES, objective=VAE(), critic=Critic()),
@@ -105,17 +105,17 @@ CASES = {
     "an encoder whose maps do not fit the posterior": (
         with_latents(lambda: GaussianLatents(3), SharingConv),
         ("--model.encoder", "sharing-conv", "--model.latents.size", "3"),
-        r"multiple of 4.*take 6. Use an even number",
+        r"have 6 .*multiple of 4",
     ),
     "images of a size that a net cannot take": (
         lambda: RunSpec(DSprites(resolution=8), Autoencoder(Conv())),
         ("--dataset.resolution", "8", "--model.encoder", "conv"),
-        r"16 to 256 pixels.*these are 1 x 8 x 8.*Use MLP",
+        r"1 x 8 x 8 .*16 to 256 .*MLP",
     ),
     "images of a size that the decoder cannot take": (
         lambda: RunSpec(DSprites(resolution=8), Autoencoder(MLP(), SplitConv())),
         ("--dataset.resolution", "8", "--model.decoder", "split-conv"),
-        r"16 to 256 pixels.*these are 1 x 8 x 8.*Use MLP",
+        r"1 x 8 x 8 .*16 to 256 .*MLP",
     ),
     "a density of codes that have none": (
         with_latents(DeterministicLatents),
@@ -130,7 +130,7 @@ CASES = {
     "discrete latents before continuous ones": (
         with_latents(lambda: GroupedLatents((ConcreteLatents(), GaussianLatents()))),
         ("--model.latents", "grouped", "--model.latents.parts", "concrete,gaussian"),
-        r"Put the parts with continuous latents first",
+        r"ConcreteLatents, GaussianLatents",
     ),
 }
 every_case = pytest.mark.parametrize(("build", "typed", "message"), CASES.values(), ids=CASES)

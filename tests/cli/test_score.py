@@ -100,7 +100,7 @@ def test_what_is_to_know_of_some_runs_names_them(unbraid, arrays, tmp_path, monk
     np.savez("means.npz", mean=arrays["mean"], factors=FACTORS)
     outcome = unbraid("score", "both.npz", "means.npz", "--metrics", "mig:sampled,mig:means_histogram")
     assert outcome.code == 0, outcome.err
-    assert "\nmeans.npz: not defined: mig:sampled: does not take means without std." in outcome.out
+    assert "\nmeans.npz: not defined: mig:sampled: does not support means without std." in outcome.out
     assert "both.npz: " not in outcome.out
     outcome = unbraid("score", "both.npz")
     assert "\nleft out: mig:sampled: is slow" in outcome.out
@@ -259,7 +259,7 @@ def test_a_bad_target_is_told_before_anything_is_computed(unbraid, tmp_path, mon
         ({"mean": None}, "expected an array 'mean'"),
         ({"factors": None}, "mig, mig:quantized: needs factors, and these codes have none"),
         ({"factors": np.zeros((60, 2), dtype=int)}, "None of the 2 factors (factor_0, factor_1) varies"),
-        ({"factors": FACTORS + 0.5}, "MIG does not take continuous factors"),
+        ({"factors": FACTORS + 0.5}, "MIG does not support continuous factors"),
         ({"factors": FACTORS[:50]}, "50"),
         ({"std": np.full((60, 2), -1.0)}, "negative"),
         ({"mean": np.full((60, 2), np.nan)}, "NaN or infinite in 60 rows"),
@@ -287,7 +287,7 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     assert "not defined: mig:sampled: " in outcome.out
     outcome = unbraid("score", "means.npz", "--metrics", "mig:sampled,mig:quantized", "--save", "scores.json")
     assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
-    assert outcome.err.startswith("Error: means.npz: MIG does not take means without std.")
+    assert outcome.err.startswith("Error: means.npz: MIG does not support means without std.")
     assert outcome.err.count("Give std or log_var") == 1
 
 
@@ -326,7 +326,7 @@ def test_of_several_files_the_one_at_fault_is_named(unbraid, arrays, tmp_path, d
     [
         (["nowhere"], "folder nowhere"),
         (["notes.txt"], "(.npz, .safetensors, .csv), got notes.txt"),
-        (["nowhere.npz"], "file nowhere.npz"),
+        (["nowhere.npz"], "nowhere.npz"),
         (["text.npz"], "text.npz"),
         (["empty.npz"], "empty"),
         (["empty.csv"], "empty"),

@@ -114,16 +114,20 @@ def test_columns_have_an_order_groups_and_flags(path):
     ("arrays", "names", "message"),
     [
         ({"mu": MEAN}, None, "expected an array 'mean'"),
-        ({"std": STD}, None, "holds std"),
+        ({"std": STD}, None, "has std"),
         ({"mean": MEAN}, ["a"], "without factors"),
-        ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "named ''"),
+        ({"mean": MEAN, "factors": FACTORS}, ["", "b"], "name ''"),
         ({"mean": MEAN, "std": -STD}, None, "negative"),
         ({"mean": MEAN, "std": STD, "log_var": STD}, None, "Both std and log_var"),
-        ({"mean": MEAN, "factors": FACTORS}, ["one"], "for each of the 2 columns"),
-        ({"mean": MEAN, "factors": FACTORS, "factor:size": FACTORS[:, 0]}, None, "in one way"),
-        ({"mean": MEAN, "factor:size": FACTORS[:, 0], "category:size": FACTORS[:, 0]}, None, "each factor once"),
-        ({"mean": MEAN, "factor:size": FACTORS[:, 0]}, ["hue"], "'hue'.*named size"),
-        ({"mean": MEAN, "known:size": TABLE[:, 0] > 0}, None, "of factor:size, which must be there"),
+        ({"mean": MEAN, "factors": FACTORS}, ["one"], r"factor_names is \['one'\]"),
+        ({"mean": MEAN, "factors": FACTORS, "factor:size": FACTORS[:, 0]}, None, "both factors"),
+        (
+            {"mean": MEAN, "factor:size": FACTORS[:, 0], "category:size": FACTORS[:, 0]},
+            None,
+            "The file has both factor:size and category:size",
+        ),
+        ({"mean": MEAN, "factor:size": FACTORS[:, 0]}, ["hue"], r"factor_names is \['hue'\]"),
+        ({"mean": MEAN, "known:size": TABLE[:, 0] > 0}, None, r"known:size is torch\.bool of shape \(3,\)"),
         (
             {"mean": MEAN, "factor:size": TABLE[:, 0], "known:size": TABLE[:, 0]},
             None,
@@ -135,11 +139,15 @@ def test_columns_have_an_order_groups_and_flags(path):
             "shape .3, 2.",
         ),
         ({"mean": MEAN, "probabilities_1": TABLE}, None, "probabilities_1 .*probabilities_0"),
-        ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, "expected the numbers of the latents"),
-        ({"mean": MEAN, "group_0": np.array([2])}, None, "latent numbers from 0 to 1"),
+        ({"mean": MEAN, "group_0": TABLE[:, 0]}, None, r"groups is \[\[0\.5, 1\.0, 0\.25\]\]"),
+        ({"mean": MEAN, "group_0": np.array([2])}, None, r"groups is \(\(2,\),\)"),
         ({"mean": MEAN[0]}, None, r"\(2,\).*\(images, latents\)"),
-        ({"mean": MEAN, "factor:size": np.full((3, 2, 2), 0.25)}, None, r"expected one label an image"),
-        ({"mean": MEAN, "factors": FACTORS[:2]}, None, r"2 labels, and mean has shape \(3, 2\)"),
+        (
+            {"mean": MEAN, "factor:size": np.full((3, 2, 2), 0.25)},
+            None,
+            r"Factor 'size' has torch\.float64 of shape \(3, 2, 2\)",
+        ),
+        ({"mean": MEAN, "factors": FACTORS[:2]}, None, "Factor 'factor_0' has 2 labels"),
         ({"mean": MEAN * np.nan}, None, "NaN or infinite in 3 rows"),
     ],
 )
@@ -156,11 +164,11 @@ def test_arrays_that_are_no_codes_are_refused(path, arrays, names, message):
         ("codes.npz", b"", "codes.npz is empty"),
         ("codes.safetensors", b"", "codes.safetensors is empty"),
         ("codes.csv", b"", "codes.csv is empty"),
-        ("codes.npz", b"not a zip", "not a readable .npz"),
-        ("codes.safetensors", b"\xff" * 100, "not a readable .safetensors"),
-        ("codes.safetensors", (2).to_bytes(8, "little") + b"[]", "not a readable .safetensors"),
-        ("codes.pkl", b"\x80\x04.", "not a file of codes that unbraid reads"),
-        ("codes", b"1,2", "not a file of codes that unbraid reads"),
+        ("codes.npz", b"not a zip", r"codes\.npz is not a readable \.npz \(File is not a zip file\)"),
+        ("codes.safetensors", b"\xff" * 100, "not a valid .safetensors"),
+        ("codes.safetensors", (2).to_bytes(8, "little") + b"[]", "not a valid .safetensors"),
+        ("codes.pkl", b"\x80\x04.", "not a supported file"),
+        ("codes", b"1,2", "not a supported file"),
     ],
 )
 def test_bytes_that_are_no_codes_are_refused(tmp_path, name, content, message):
@@ -170,7 +178,7 @@ def test_bytes_that_are_no_codes_are_refused(tmp_path, name, content, message):
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path):
-    with pytest.raises(UnbraidError, match=r"file .*absent\.csv"):
+    with pytest.raises(UnbraidError, match=r"absent\.csv"):
         Codes.load(tmp_path / "absent.csv")
     (tmp_path / "folder.npz").mkdir()
     with pytest.raises(UnbraidError, match="is a folder"):
@@ -187,7 +195,7 @@ def test_every_cut_of_a_file_is_refused(path):
     content = saved(path, {"mean": MEAN, "std": STD}).read_bytes()
     for length in range(1, len(content), 37):
         path.write_bytes(content[:length])
-        with pytest.raises(UnbraidError, match="not a readable"):
+        with pytest.raises(UnbraidError, match="codes"):
             Codes.load(path)
 
 
@@ -195,7 +203,7 @@ def test_every_cut_of_a_file_is_refused(path):
 def test_names_that_are_no_list_are_refused(tmp_path, names):
     path = tmp_path / "codes.safetensors"
     save_file({"mean": torch.as_tensor(MEAN), "factors": torch.as_tensor(FACTORS)}, path, {"factor_names": names})
-    with pytest.raises(UnbraidError, match="factor_names|not a readable"):
+    with pytest.raises(UnbraidError, match="factor_names|not a valid"):
         Codes.load(path)
 
 
@@ -224,7 +232,7 @@ list_entries = zipfile.ZipFile._RealGetContents
 
 def test_names_without_number_are_refused_before_they_are_read(tmp_path):
     np.savez_compressed(tmp_path / "codes.npz", mean=MEAN, factors=FACTORS, factor_names=np.zeros(200_000, dtype="U1"))
-    with pytest.raises(CodesError, match="holds 200,000 factor_names"):
+    with pytest.raises(CodesError, match="200,000 factor_names"):
         Codes.load(tmp_path / "codes.npz")
 
 
@@ -253,7 +261,7 @@ def test_arrays_that_codes_are_not_made_from_are_told(tmp_path, caplog, suffix):
     others = {"logvar": np.zeros((4, 2)), "groups": np.zeros((1, 2)), "images": np.zeros(4)}
     path = saved(tmp_path / f"codes.{suffix}", {"mean": np.zeros((4, 2)), **others})
     assert Codes.load(path).std is None
-    assert "also holds" in caplog.text
+    assert "contains" in caplog.text
     assert {"logvar", "groups", "images"} <= {word.strip(",") for word in caplog.text.split()}
     assert "log_var" in caplog.text
 
@@ -275,7 +283,7 @@ def test_groups_that_are_no_latent_numbers_are_refused_by_the_name_of_their_arra
 
 @pytest.mark.parametrize("flags", [(True, False), np.array([True, False]), torch.tensor([True, False])])
 def test_flags_are_no_latent_numbers(flags):
-    with pytest.raises(CodesError, match="numbers"):
+    with pytest.raises(CodesError, match="groups is"):
         Codes.from_arrays(MEAN, options=CodesOptions(groups=[flags]))
 
 

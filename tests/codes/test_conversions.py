@@ -139,8 +139,8 @@ def test_the_categories_of_a_data_frame_keep_their_order():
 @pytest.mark.parametrize(
     ("factors", "said"),
     [
-        (pd.DataFrame({"day": pd.to_datetime(["2024-01-01"] * 6)}), "'day' holds datetime64.*numbers or words"),
-        (pd.DataFrame({"odd": [1, "a", 2, 3, 4, 5]}), "'odd' holds objects of several kinds"),
+        (pd.DataFrame({"day": pd.to_datetime(["2024-01-01"] * 6)}), r"The column 'day' has the dtype datetime64\[us\]"),
+        (pd.DataFrame({"odd": [1, "a", 2, 3, 4, 5]}), "The column 'odd' has objects of several types"),
         (pd.DataFrame([[1, 2]] * 6, columns=["a", "a"]), "two columns 'a'"),
     ],
 )

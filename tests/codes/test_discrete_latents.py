@@ -54,7 +54,7 @@ def test_where_all_latents_are_discrete_columns_are_all_there_is():
     columns = alone.with_discrete_as_columns()
     assert np.allclose(columns.mean, THREE)
     assert columns.std.count_nonzero() == 0
-    with pytest.raises(CodesError, match="none is left"):
+    with pytest.raises(CodesError, match="All 1 latents"):
         alone.without_discrete()
 
 

@@ -27,9 +27,9 @@ def test_numbers_without_an_order_keep_their_values_if_they_are_whole():
     [
         (["1.5", "inf"], "NaN or infinite"),
         (["1.5", "1e999"], "NaN or infinite"),
-        (["9223372036854775808"], "beyond 64 bits"),
-        (["-" + "9" * 5000], "beyond 64 bits"),
-        (["1", " 2"], "a number with blanks"),
+        (["9223372036854775808"], "Factor 'label'"),
+        (["-" + "9" * 5000], "Factor 'label'"),
+        (["1", " 2"], "Factor 'label' has the label ' 2'"),
     ],
 )
 def test_labels_that_are_no_numbers_of_64_bits_are_refused(cells, match):

@@ -148,10 +148,10 @@ def test_discrete_labels_are_left_as_they_are():
         ([[1.5, -0.5]] * 3, "negative"),
         ([0.5, 0.2, math.nan], "missing=math.nan"),
         ([0.5, 0.2, math.inf], "infinite"),
-        ([["a", "b"]] * 3, "one label an image"),
-        (3, "one label an image"),
+        ([["a", "b"]] * 3, "Factor 'x'"),
+        (3, "Factor 'x'"),
         ([0.5, math.nan, 0.2, math.nan], r"in 2 rows \(1, 3\)"),
-        (np.array([2**63, 0], dtype=np.uint64), "labels of 2..63 or more"),
+        (np.array([2**63, 0], dtype=np.uint64), r"Factor 'x' has labels >= 2\*\*63"),
         (torch.ones(3).to(torch.float8_e4m3fn), "16 bits or more"),
     ],
 )
@@ -167,7 +167,7 @@ def test_fewer_than_two_bins_are_refused():
 
 @pytest.mark.usefixtures("_as_users_run_it")
 def test_flags_of_another_length_are_refused():
-    with pytest.raises(CodesError, match="2 labels"):
+    with pytest.raises(CodesError, match="\\(2,\\)"):
         Labels("x", torch.tensor([0, 1]), known=torch.tensor([True]))
 
 
@@ -175,11 +175,11 @@ def test_flags_of_another_length_are_refused():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((" ", torch.arange(3)), "expected a word"),
-        ((3, torch.arange(3)), "expected a word"),
-        (("x", np.arange(3)), "not tensors"),
-        (("x", torch.arange(3), torch.ones(3)), "expected True or False"),
-        (("x", torch.full((3, 2, 2), 0.25)), "one label an image"),
+        ((" ", torch.arange(3)), "name ' '"),
+        ((3, torch.arange(3)), "name 3"),
+        (("x", np.arange(3)), "ndarray"),
+        (("x", torch.arange(3), torch.ones(3)), "torch.float32"),
+        (("x", torch.full((3, 2, 2), 0.25)), "Factor 'x'"),
     ],
 )
 def test_labels_that_are_no_labels_are_refused(arguments, message):

@@ -81,10 +81,10 @@ def test_arrays_make_a_prior_and_survive():
 @pytest.mark.parametrize(
     ("arrays", "complaint"),
     [
-        ({"mean": [0.0, 0.0]}, "a std or a covariance"),
+        ({"mean": [0.0, 0.0]}, "both std and covariance"),
         ({"mean": [0.0], "std": [0.0]}, "positive definite"),
         ({"mean": [0.0], "std": [-1.0]}, "positive definite"),
-        ({"mean": [0.0], "covariance": [[1.0, 0.0], [0.0, 1.0]]}, "one of each"),
+        ({"mean": [0.0], "covariance": [[1.0, 0.0], [0.0, 1.0]]}, "1 families"),
         ({"mean": [math.nan], "std": [1.0]}, "finite"),
         ({"mean": [0.0], "std": [1.0], "family": "cauchy"}, "normal, laplace, uniform"),
         ({"mean": [0.0], "std": [1.0], "family": [3]}, "normal, laplace, uniform"),

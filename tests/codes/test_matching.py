@@ -70,5 +70,5 @@ def test_images_count_by_their_weights():
 def test_other_images_are_refused():
     with pytest.raises(CodesError, match="300 and 200"):
         match_latents(Codes(TRUE), Codes(TRUE[:200]))
-    with pytest.raises(CodesError, match="expected 0 or more"):
+    with pytest.raises(CodesError, match="min_std is -1"):
         match_latents(Codes(TRUE), Codes(TRUE), min_std=-1)

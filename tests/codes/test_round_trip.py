@@ -110,7 +110,7 @@ def test_labels_survive_a_table(tmp_path, labels):
 @pytest.mark.parametrize(
     ("codes", "complaint"),
     [
-        *((codes, f"no place for {name}. Save the codes as .npz") for name, codes in NOT_IN_A_CSV.items()),
+        *((codes, f"cannot contain {name}.") for name, codes in NOT_IN_A_CSV.items()),
         *((of(labels), f"of {labels.name!r}") for labels in LABELS_NOT_IN_A_CSV),
     ],
 )

@@ -56,7 +56,7 @@ def test_length_index_and_iteration_are_those_of_a_sequence():
     assert CODES[2] in CODES
     assert Codes.concat(list(CODES[:2])).mean.tolist() == CODES[:2].mean.tolist()
     for row in (5, -6):
-        with pytest.raises(IndexError, match=f"no image {row}"):
+        with pytest.raises(IndexError, match=f"Image {row} "):
             CODES[row]
         with pytest.raises(IndexError):
             CODES[[0, row]]
@@ -124,5 +124,5 @@ def test_some_latents_in_any_order_with_what_belongs_to_them():
 
 @pytest.mark.parametrize("latents", [[3], [-1], [], [0, 0]])
 def test_latents_that_there_are_not_are_refused(latents):
-    with pytest.raises(CodesError, match=r"numbered from 0 to 2|at least one latent, each once"):
+    with pytest.raises(CodesError, match=r"0 to 2|latents is"):
         CODES.with_latents(latents)

@@ -97,5 +97,5 @@ def test_an_unknown_estimator_is_refused_with_those_that_exist():
 
 
 def test_weights_of_another_number_of_images_are_refused():
-    with pytest.raises(SpecError, match="weights has the shape"):
+    with pytest.raises(SpecError, match="weights has shape"):
         log_weights("mws", 4, 100, torch.full((3,), 0.01))

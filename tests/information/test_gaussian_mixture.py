@@ -67,7 +67,7 @@ def test_float32_agrees_with_float64(case):
 def test_more_codes_than_fit_at_a_time_change_nothing(monkeypatch):
     mixture = a_mixture(SMALL, dtype=torch.float64)
     at_once = sums_and_gradients(gaussian_log_aggregate, mixture)
-    monkeypatch.setattr(gaussian_mixture, "_MOST_TERMS", 3 * 37 * 4 * 5)
+    monkeypatch.setattr(gaussian_mixture, "_MAX_TERMS", 3 * 37 * 4 * 5)
     assert_equal_sums_and_gradients(sums_and_gradients(gaussian_log_aggregate, mixture), at_once)
 
 

@@ -64,5 +64,5 @@ def test_a_sample_keeps_a_column_for_values_that_it_misses():
 
 
 def test_labels_of_another_length_are_refused():
-    with pytest.raises(CodesError, match="label an image"):
+    with pytest.raises(CodesError, match="expected 5"):
         ValueTable.from_assignments((HARD,), 5)

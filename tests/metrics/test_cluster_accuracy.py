@@ -95,7 +95,7 @@ def test_the_interval_is_that_of_a_share():
 
 def test_codes_without_a_discrete_latent_are_refused():
     codes = Codes(torch.zeros(4, 1), torch.ones(4, 1), factors=(Labels("a", torch.arange(4) % 2),))
-    with pytest.raises(CodesError, match="codes have none"):
+    with pytest.raises(CodesError, match="ClusterAccuracy: the codes have 0 discrete latents"):
         ClusterAccuracy()(codes)
 
 

@@ -54,7 +54,7 @@ def test_the_lasso_may_regress_a_factor_without_order_and_boosted_trees_may_not(
     assert math.isnan(plain.per_factor["shape"])
     assert regressed.per_factor["shape"] > 0.5
     assert not any("no order" in note for note in regressed.notes)
-    with pytest.raises(SpecError, match="boosted trees classify"):
+    with pytest.raises(SpecError, match="DCI: regress_unordered is True"):
         DCI("boosted_trees", regress_unordered=True)
 
 

@@ -98,7 +98,7 @@ def test_few_rows_are_no_more_than_all():
 
 
 def test_more_classes_than_rows_are_refused():
-    with pytest.raises(CodesError, match="'v' takes 30"):
+    with pytest.raises(CodesError, match="Downstream: factor 'v' has 30 values in 20 training images"):
         Downstream()(Codes.from_arrays(np.arange(30.0)[:, None], factors={"v": np.arange(30)}))
 
 

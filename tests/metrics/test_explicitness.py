@@ -121,11 +121,11 @@ def test_a_value_that_is_not_tested_is_left_out_and_named():
     codes = Codes(torch.stack([labels, labels % 3], dim=1).double(), factors=(Labels("v", labels),))
     score = Explicitness()(codes)
     assert score.value == pytest.approx(1)
-    assert "values of v" in score.notes[-1]
+    assert "Values of v" in score.notes[-1]
 
 
 def test_fewer_images_than_classes_are_refused():
-    with pytest.raises(CodesError, match="images than classes"):
+    with pytest.raises(CodesError, match="Explicitness: factor 'id' has 12 values in 8 training images"):
         Explicitness()(Codes(torch.arange(12).double()[:, None], factors=(Labels("id", torch.arange(12)),)))
 
 

@@ -206,7 +206,7 @@ def test_values_that_no_training_row_has_are_left_out():
     v = torch.cat([torch.arange(60) % 2, torch.tensor([2])]).numpy()
     z = v[:, None] + 0.1 * np.random.default_rng(0).normal(size=(61, 2))
     scores = [InfoMEC(MeansHistogram(), seed=seed)(Codes.from_arrays(z, factors={"v": v})) for seed in range(8)]
-    assert any("no training row" in note for score in scores for note in score.notes)
+    assert any("do not occur" in note for score in scores for note in score.notes)
     assert all(score.parts["explicitness"].value > 0.3 for score in scores)
 
 
@@ -230,11 +230,11 @@ def test_a_factor_of_which_no_value_was_seen_in_training_is_left_out_and_named()
     assert math.isnan(explicitness[0])
     assert score.parts["explicitness"].value == float(explicitness[1])
     assert score.parts["explicitness"].interval is not None
-    assert any(note.startswith("InfoE leaves out a: ") for note in score.notes)
+    assert any(note.startswith("InfoE excludes a,") for note in score.notes)
 
 
 def test_no_factor_that_can_be_compared_leaves_explicitness_undefined():
-    """Of five images two are for testing, and their values are in no training row, or all training rows have one."""
+    """Of five images two are for testing, and their values are in do not occur, or all training rows have one."""
     factors = {"a": np.array([0, 1, 0, 1, 2]), "b": np.array([0, 0, 1, 1, 1])}
     z = np.random.default_rng(0).normal(size=(5, 2))
     for seed in range(8):

@@ -80,7 +80,7 @@ def test_a_correlated_posterior_is_integrated_as_it_is():
 
 
 def test_the_exact_estimator_says_what_its_value_is():
-    assert "not I(x, z)" in Informativeness(Exact())(random_codes(0)).notes[0]
+    assert "instead of I(x, z)" in Informativeness(Exact())(random_codes(0)).notes[0]
     assert "joint" not in Informativeness(Exact())(random_codes(0)).parts
     assert (
         Informativeness(Exact())(random_codes(0, num_latents=1)).parts["joint"].value
@@ -214,9 +214,9 @@ def test_densities_of_deterministic_codes_are_refused_with_advice():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"estimator": Neighbors()}, "reads entropies of latents"),
-        ({"estimator": Quantized(), "density_floor": 1e-8}, r"density_floor is for Sampled\(\)"),
-        ({"density_floor": 1e-8}, "conditional='mc'"),
+        ({"estimator": Neighbors()}, "Informativeness: the estimator is Neighbors"),
+        ({"estimator": Quantized(), "density_floor": 1e-8}, "Informativeness: density_floor is 1e-08"),
+        ({"density_floor": 1e-8}, "Informativeness: conditional is 'analytic'"),
     ],
 )
 def test_impossible_settings_are_refused(arguments, message):

@@ -128,7 +128,7 @@ def test_a_latent_that_never_varies_changes_nothing_and_is_named():
     score = IRS()(still)
     assert score.value == pytest.approx(IRS()(codes).value)
     assert math.isnan(score.per_latent[3])
-    assert "latents [3]" in score.notes[-1]
+    assert "[3]" in score.notes[-1]
 
 
 def test_codes_that_encode_nothing_score_zero():
@@ -216,7 +216,7 @@ def test_codes_that_it_cannot_score_are_refused(change, message):
 
 @pytest.mark.parametrize(
     ("arguments", "message"),
-    [({"quantile": 0.0}, "quantile is 0"), ({"quantile": 1.5}, "at most 1")],
+    [({"quantile": 0.0}, "quantile is 0"), ({"quantile": 1.5}, r"IRS: quantile is 1\.5")],
 )
 def test_impossible_settings_are_refused(arguments, message):
     with pytest.raises(SpecError, match=message):

@@ -58,7 +58,7 @@ def test_what_it_does_not_take_it_refuses_by_name(cls):
             named = features(codes)[feature]
             with pytest.raises(CodesError) as refused:
                 cls()(codes)
-            assert f"{cls.__name__} does not take {feature}{named}" in str(refused.value)
+            assert f"{cls.__name__} does not support {feature}{named}" in str(refused.value)
 
 
 @pytest.mark.parametrize("cls", OF_FACTORS, ids=lambda cls: cls.__name__)

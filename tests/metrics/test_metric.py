@@ -90,7 +90,7 @@ def test_what_a_metric_does_not_take_it_refuses_by_name_with_advice(feature):
     codes = with_everything()[feature]
     with pytest.raises(CodesError) as refused:
         Probe()(codes)
-    assert f"Probe does not take {feature}" in str(refused.value)
+    assert f"Probe does not support {feature}" in str(refused.value)
     assert ADVICE[feature] in str(refused.value)
     assert Probe(frozenset({feature}))(codes).value >= 2
 
@@ -98,7 +98,7 @@ def test_what_a_metric_does_not_take_it_refuses_by_name_with_advice(feature):
 @pytest.mark.parametrize("metric", [InfoMEC, MED, MIGSup, DCIMIG, Minimality])
 def test_what_is_advised_for_a_deterministic_encoder_is_taken(metric):
     means = with_everything()["means without std"]
-    with pytest.raises(CodesError, match=r"takes MeansHistogram\(\)"):
+    with pytest.raises(CodesError, match="InfoMEC does not support means without std"):
         metric()(means)
     assert metric(MeansHistogram())(means).value > 0
     assert metric(Quantized())(dataclasses.replace(means, std=torch.zeros_like(means.mean))).value > 0
@@ -115,7 +115,7 @@ def test_labels_that_are_all_known_are_not_missing():
 
 
 def test_no_factors_and_no_varying_factor_are_refused():
-    with pytest.raises(CodesError, match="Probe compares latents"):
+    with pytest.raises(CodesError, match="Probe: the codes have no factors"):
         Probe()(dataclasses.replace(grid(), factors=()))
     with pytest.raises(CodesError, match="1 factors"):
         Probe()(dataclasses.replace(grid(), factors=(Labels("still", torch.zeros(20, dtype=torch.int64)),)))
@@ -145,7 +145,7 @@ def test_numbers_whose_squares_overflow_are_refused():
 
 
 SEPARATE = torch.stack([torch.arange(240) % 3, torch.arange(240) % 4], dim=1)
-SCALED = [(1.0, 1e8, "lie around 1e\\+08 with a std of"), (1e-8, 0.0, "std above 1.1e-08")]
+SCALED = [(1.0, 1e8, "1e\\+08 and a std of"), (1e-8, 0.0, "is 1.1e-08")]
 
 
 @pytest.mark.parametrize(
@@ -157,13 +157,13 @@ def test_a_scale_that_a_classifier_cannot_see_is_told(metric, scale, offset, cau
     plain = Codes(SEPARATE.double(), torch.full((240, 2), 0.1).double(), factors=factors)
     moved = dataclasses.replace(plain, mean=plain.mean * scale + offset)
     assert re.search(cause, " ".join(metric(moved).notes))
-    assert not re.search("classifier to separate", " ".join(metric(plain).notes))
+    assert not re.search("accuracy of the classifier", " ".join(metric(plain).notes))
 
 
 def test_means_that_single_precision_made_equal_are_told():
     mean = (SEPARATE.double() + 1e8).float()
     codes = Codes(mean, torch.ones_like(mean), factors=(Labels("a", SEPARATE[:, 0]),))
-    assert any("vary. torch.float32" in note for note in DCI()(codes).notes)
+    assert any("torch.float32" in note for note in DCI()(codes).notes)
 
 
 def test_a_copy_of_a_score_equals_it():
@@ -192,14 +192,14 @@ def whole_floats(numbers):
 
 
 def noted(metric, codes):
-    return [note for note in metric(codes).notes if "given as floats" in note]
+    return [note for note in metric(codes).notes if "float dtype" in note]
 
 
 @pytest.mark.parametrize("metric", [SAP(), DCI("boosted_trees", num_trees=2), Modularity(Neighbors())], ids=str)
 def test_whole_numbers_given_as_floats_are_noted_where_that_changes_the_score(metric):
     numbers = torch.arange(20) % 4
     [note] = noted(metric, whole_floats(numbers.double()))
-    assert note.startswith("size holds whole numbers given as floats, and so is scored as a measurement")
+    assert note.startswith("size ")
     assert noted(metric, whole_floats(numbers)) == []
     assert metric(whole_floats(numbers.double())).value != metric(whole_floats(numbers)).value
 
@@ -233,8 +233,8 @@ def test_a_score_of_a_few_images_carries_a_note(metric):
     few, enough = (
         Codes(grid().mean[:n], grid().std[:n], factors=tuple(f[:n] for f in grid().factors)) for n in (2, 12)
     )
-    assert any("of 2 images" in note for note in metric(few).notes)
-    assert not any("images, chance" in note for note in metric(enough).notes)
+    assert any("2 images" in note for note in metric(few).notes)
+    assert not any("by chance" in note for note in metric(enough).notes)
 
 
 def test_a_factor_that_is_known_in_a_few_images_is_named():

@@ -105,7 +105,7 @@ def test_the_threshold_says_which_latents_tell_too_little():
 def test_where_every_latent_is_left_out_there_is_no_value():
     score = Modularity(uninformative="left_out", threshold=100.0)(grid())
     assert math.isnan(score.value)
-    assert "latent was left" in score.notes[-1]
+    assert "latents were left" in score.notes[-1]
 
 
 def test_a_score_says_what_dead_latents_counted():
@@ -141,7 +141,7 @@ def test_one_factor_leaves_nothing_to_compare():
     assert math.isnan(score.value)
     assert score.interval is None
     assert all(math.isnan(value) for value in score.per_latent)
-    assert "only one varies" in score.notes[-1]
+    assert "fewer than two factors" in score.notes[-1]
 
 
 @pytest.mark.parametrize("threshold", [-1e-8, math.inf, math.nan])

@@ -46,5 +46,5 @@ def test_too_few_labels_are_refused():
 
 def test_fewer_images_than_classes_is_one_clear_sentence():
     codes = Codes(torch.arange(9).double()[:, None], factors=(Labels("id", torch.arange(9)),))
-    with pytest.raises(CodesError, match="'id' takes 9"):
+    with pytest.raises(CodesError, match="SAP: factor 'id' has 9 values in 6 training images"):
         check_classes("SAP", prediction_tasks(Statistics(codes), 10, 10, 0).values())

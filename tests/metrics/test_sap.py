@@ -198,7 +198,7 @@ def test_names_are_not_taken_for_measurements():
 
 
 def test_fewer_images_than_classes_are_refused():
-    with pytest.raises(CodesError, match="'id' takes 12"):
+    with pytest.raises(CodesError, match="SAP: factor 'id' has 12 values in 8 training images"):
         SAP()(
             Codes(torch.randn(12, 2, generator=torch.Generator()).double(), factors=(Labels("id", torch.arange(12)),))
         )

@@ -39,7 +39,7 @@ def test_it_survives_json_by_what_differs_from_the_default():
     ("fields", "message"),
     [
         ({"fraction": 0.0}, "fraction is 0.0"),
-        ({"fraction": 1.5}, "at most 1"),
+        ({"fraction": 1.5}, r"Scoring: fraction is 1\.5"),
         ({"factors": ("hue", "hue")}, "hue, hue"),
     ],
 )

@@ -242,13 +242,13 @@ def test_floors_of_the_authors_code_make_the_information_vanish():
 
 
 def test_a_floor_needs_the_authors_conditional():
-    with pytest.raises(SpecError, match="Add conditional='mc'"):
+    with pytest.raises(SpecError, match="SEPIN: conditional is 'analytic'"):
         SEPIN(density_floor=1e-8)
 
 
 @pytest.mark.parametrize("floor", [0.0, -1.0, math.inf])
 def test_a_floor_is_above_zero(floor):
-    with pytest.raises(SpecError, match="above 0"):
+    with pytest.raises(SpecError, match=r"SEPIN: density_floor is 0\.0"):
         SEPIN(conditional="mc", density_floor=floor)
 
 

@@ -131,5 +131,5 @@ def test_value_and_parts_may_be_of_some_attributes_whose_latents_follow_any():
     first = everything.tables["top_correlations"][:, 0].abs()
     assert some.parts["runner_up"].value == pytest.approx(float((first[1] + first[4]) / 2))
     assert some.parts["margin"].value == pytest.approx(some.value - some.parts["runner_up"].value)
-    with pytest.raises(CodesError, match="no attribute 'y9'"):
+    with pytest.raises(CodesError, match="TopAttributes: unknown attribute 'y9'"):
         TopAttributes(attributes=("y9",))(codes)

@@ -98,7 +98,7 @@ def weighted_and_copies(num_repeats: int) -> tuple[Statistics, Statistics]:
 def test_a_weight_is_worth_as_many_copies(metric):
     of_weighted, of_copies = weighted_and_copies(5)
     if "weights" not in metric.accepts:
-        with pytest.raises(CodesError, match=rf"{type(metric).__name__} does not take weights\. "):
+        with pytest.raises(CodesError, match=rf"{type(metric).__name__} does not support weights\. "):
             metric.of(of_weighted)
         return
     weighted, copies = metric.of(of_weighted), metric.of(of_copies)

@@ -36,7 +36,7 @@ def load_codes(path: Path) -> Codes:
     try:
         if path.is_dir() or path.suffix.lower() not in SUFFIXES:
             what = "a folder" if path.is_dir() else "not a supported file of codes"
-            raise CodesError(f"{path} is {what}; expected a file. Pass a file of codes: {', '.join(SUFFIXES)}.")
+            raise CodesError(f"{path} is {what}; expected a file of codes. Use the suffix {', '.join(SUFFIXES)}.")
         if not path.is_file():
             raise CodesError(f"{path} does not exist. Check the path.")
         if path.stat().st_size == 0:

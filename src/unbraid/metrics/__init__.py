@@ -1,4 +1,4 @@
-"""Metrics: codes in, scores out."""
+"""Metrics of disentanglement, computed from codes."""
 
 from unbraid.metrics.attribute_vector import AttributeVector as AttributeVector
 from unbraid.metrics.cluster_accuracy import ClusterAccuracy as ClusterAccuracy

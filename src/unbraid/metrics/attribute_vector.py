@@ -1,4 +1,4 @@
-"""Attribute vectors: prediction of binary attributes from directions of latent space."""
+"""Attribute vectors: classification of binary attributes along directions in latent space."""
 
 import math
 from dataclasses import dataclass
@@ -22,19 +22,19 @@ from unbraid.metrics.reductions.statistics import Statistics
 class AttributeVector(Metric):
     """Mean test accuracy of the classifiers w.z + b > 0 for factors with two values (Kumar et al., arXiv:1711.00848v1).
 
-    *DIP-VAE*, table 2: w is the mean of z over training images with the attribute, minus the mean over those without (z
-    are the means of the posteriors), and b minimizes the hinge loss sum_n max(0, 1 - t_n (w.z_n + b)), t = 1 with the
-    attribute and -1 without. The loss is piecewise linear in b, so the minimum is exact; b is the midpoint of the
-    optimal values. The greater of the two values is the attribute. Other factors are left out. Between 0 and 1; higher
-    is better.
+    *DIP-VAE*, table 2. z is the posterior mean. w is the mean of z over training images with the attribute minus the
+    mean of z over training images without the attribute. b minimizes the hinge loss sum_n max(0, 1 - t_n (w.z_n + b)),
+    with t = 1 for images with the attribute and -1 for other images. b is the midpoint of the interval of minimizers.
+    The larger of the two values of a factor is the attribute. Factors with more values are left out. Scores are between
+    0 and 1; higher is better.
     """
 
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     treats_floats_as_continuous: ClassVar[bool] = True
@@ -51,8 +51,8 @@ class AttributeVector(Metric):
         scored = {k: task for k, task in tasks.items() if not reasons[k]}
         if not scored:
             raise CodesError(
-                "AttributeVector scores factors with two values, and there are none among these: "
-                f"{', '.join(left_out)}."
+                f"AttributeVector: the factors are {', '.join(left_out)}; expected at least one factor with two "
+                "values. Use scoring=Scoring(one_vs_rest=[...]) to split a factor into binary attributes."
             )
         fitted = {k: fit_attribute(task) for k, task in scored.items()}
         images = [task.test_images for task in scored.values()]
@@ -83,10 +83,10 @@ class AttributeVector(Metric):
         images: list[Int64[Tensor, " _test"] | None],
         statistics: Statistics,
     ) -> Value:
-        """Returns the mean accuracy, with an interval from resamples of the test images.
+        """Returns the mean accuracy with an interval from resamples of the test images.
 
-        Attributes share the test images. If all resamples are equal (without errors, for example), the interval is the
-        Wilson interval of a binomial proportion.
+        All attributes are evaluated on the same test images. If all resamples are equal, e.g. without errors, the
+        interval is the Wilson interval of a binomial proportion.
         """
         value = float(torch.stack([points.mean() for points in correct]).mean())
         shares = [
@@ -105,8 +105,8 @@ class AttributeVector(Metric):
 class Attribute:
     """Classifier of one attribute, and its results on the test rows.
 
-    `correct` is 1 for test rows that the classifier predicts correctly, else 0. `majority` is the same for a constant
-    prediction of the more frequent value.
+    `correct` is 1 for test rows that the classifier predicts correctly and 0 for other rows. `majority` is the same for
+    the constant prediction of the more frequent value.
     """
 
     vector: Float64[Tensor, " latent"]
@@ -116,10 +116,10 @@ class Attribute:
 
 
 def hinge_interval(scores: Float64[Tensor, " image"], has_attribute: Bool[Tensor, " image"]) -> tuple[float, float]:
-    """Returns the interval of all b that minimize sum_n max(0, 1 - t_n (s_n + b)), t = 1 or -1.
+    """Returns the interval of all b that minimize sum_n max(0, 1 - t_n (s_n + b)) with t_n = 1 or -1.
 
-    With P positives, the slope is -P below the first corner b = t - s, and increases by one at each corner. The slope
-    is therefore 0 between the sorted corners P and P + 1.
+    The loss is piecewise linear, with breakpoints b = t_n - s_n. For P positive images, the slope is -P below the first
+    breakpoint and increases by one at each breakpoint, so it is 0 between the sorted breakpoints P and P + 1.
     """
     corners = (torch.where(has_attribute, 1.0, -1.0) - scores).sort().values
     num_positive = int(has_attribute.sum())

@@ -1,4 +1,4 @@
-"""Cluster accuracy: the best match of the categories of a discrete latent with the values of a factor."""
+"""Cluster accuracy: the best matching of the categories of a discrete latent with the values of a factor."""
 
 import math
 from dataclasses import dataclass
@@ -19,10 +19,10 @@ from unbraid.metrics.reductions.statistics import Statistics
 class ClusterAccuracy(Metric):
     """Accuracy of discrete latents as clusters under the best one-to-one matching (Xie et al., ICML 2016).
 
-    An image is correct if its most likely category is matched to its value. The matching maximizes the share of correct
-    images (Kuhn, Naval Research Logistics Quarterly 1955; Xie, Girshick & Farhadi, section 4.2). The accuracy of a
-    factor is the share under its best discrete latent; the value is the mean over factors. Higher is better. Unmatched
-    categories count as wrong. The part "commonest" is the share of the most frequent value.
+    An image is correct if its most likely category is matched to its value. The matching maximizes the fraction of
+    correct images (Kuhn, Naval Research Logistics Quarterly 1955; Xie, Girshick & Farhadi, section 4.2). The accuracy
+    of a factor is this fraction for the best discrete latent, and the score is the mean over factors. Higher is better.
+    Images in unmatched categories are incorrect. The part "commonest" is the fraction of the most frequent value.
     """
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -34,8 +34,8 @@ class ClusterAccuracy(Metric):
         codes = statistics.codes
         if not codes.probabilities:
             raise CodesError(
-                "ClusterAccuracy compares the categories of discrete latents with factors, and these codes have none. "
-                "Give probabilities, or train with ConcreteLatents."
+                "ClusterAccuracy: the codes have 0 discrete latents; expected at least 1. Pass probabilities, or train "
+                "with ConcreteLatents."
             )
         categories = [p.argmax(dim=1).cpu() for p in codes.probabilities]
         p = statistics.weights.double().cpu()
@@ -47,7 +47,7 @@ class ClusterAccuracy(Metric):
         varies = torch.tensor(statistics.varies)
         best = accuracy.argmax(dim=0)
         per_factor = torch.where(varies, accuracy.amax(dim=0), torch.nan)
-        # The influence of each image on the mean over factors: 0 where the factor is not known.
+        # Influence of each image on the mean over factors; 0 for unknown values.
         added = [factors[k].p * (matched[best[k]][k] - accuracy[best[k], k]) for k in range(len(factors)) if varies[k]]
         error = math.sqrt(float(torch.stack(added).mean(dim=0).square().sum()))
         value = Value.from_standard_error(per_factor.nanmean(), error, self.bounds)
@@ -70,7 +70,7 @@ class _Factor:
         self.values, self.p = values, known / known.sum()
 
     def matched(self, categories: Int64[Tensor, " image"]) -> Float64[Tensor, " image"]:
-        """Returns 1 for each image whose category is matched to the image's value, else 0."""
+        """Returns 1 for each image whose category is matched to its value, and 0 for other images."""
         num_values, num_categories = int(self.values.max()) + 1, int(categories.max()) + 1
         cells = categories * num_values + self.values.clamp(min=0)
         shares = torch.bincount(cells, self.p, num_categories * num_values).reshape(num_categories, num_values)
@@ -80,5 +80,5 @@ class _Factor:
         return (value_of[categories] == self.values).double()
 
     def commonest(self) -> Float64[Tensor, ""]:
-        """Returns the share of the most frequent value."""
+        """Returns the fraction of images with the most frequent value."""
         return torch.bincount(self.values.clamp(min=0), self.p).max()

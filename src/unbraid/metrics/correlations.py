@@ -1,4 +1,4 @@
-"""Correlation matrices of the latents with each other, and with the factors."""
+"""Correlations between latents, and between latents and factors."""
 
 import math
 from collections.abc import Mapping
@@ -21,22 +21,22 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class Correlations(Metric):
-    """Mean over i < j of |corr(z_i, z_j)|, where z are the means of the posteriors. Between 0 and 1; 0 is uncorrelated.
+    """Mean over i < j of |corr(z_i, z_j)|, where z is the posterior mean. Between 0 and 1; lower is better.
 
-    Tables: "deterministic" holds the correlations of the means, "stochastic" those of one draw from each posterior (Do
-    & Tran, arXiv:1908.09961v4, appendix A.6); "latent_factor" those of the means with the factors (Kumar et al.,
-    arXiv:1711.00848v1, tables 3 and 4). A latent that never varies has correlations of 0. The tiny means of a dead
-    latent may correlate strongly. Latents are NaN in all tables if their means have a std below `min_std`, and the part
-    "num_active" counts the others. Factors with more than two unordered values are NaN, unless `unordered` is
-    "numbered".
+    The table "deterministic" contains the correlations of the means, and "stochastic" the correlations of one draw from
+    each posterior (Do & Tran, arXiv:1908.09961v4, appendix A.6). "latent_factor" contains the correlations of means and
+    factors (Kumar et al., arXiv:1711.00848v1, tables 3 and 4). Correlations of a constant latent are 0. Dead latents
+    may have strong correlations, so latents whose means have a std below `min_std` can be excluded. Their entries are
+    NaN, and the part "num_active" is the number of the other latents. Factors with more than two unordered values are
+    NaN, unless `unordered` is "numbered".
     """
 
     seed: int = 0
-    """The seed of the draws for stochastic correlations."""
+    """Seed of the draws for stochastic correlations."""
     min_std: float = 0.0
-    """The minimum std of the means of a scored latent; 0.05 is usual to leave out dead latents."""
+    """Minimum std of the means of a scored latent, e.g. 0.05 to exclude dead latents."""
     unordered: pearson.Unordered = "left_out"
-    """Whether factors with more than two unordered values are left out, or correlated by value index."""
+    """Whether to leave out factors with more than two unordered values, or correlate their value indices."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors", "soft labels"}
@@ -50,7 +50,7 @@ class Correlations(Metric):
             return self._of(statistics)
         active = pearson.means_std(statistics.codes.mean, statistics.weights) >= self.min_std
         kept = active.nonzero()[:, 0].tolist()
-        # If no latent is active, the score of a single one, which has no pair, is blanked below.
+        # If no latent is active, latent 0 is scored, and `_among_all` replaces its score by NaN.
         return _among_all(self._of(statistics.of_latents(kept or [0])), active, self.min_std)
 
     def _of(self, statistics: Statistics) -> Score:
@@ -69,7 +69,7 @@ class Correlations(Metric):
                 statistics.codes, weights, self.unordered, 0
             )
             if skipped:
-                notes += (f"The values of {', '.join(skipped)} have no order, so they have no correlations.",)
+                notes += (f"The values of {', '.join(skipped)} have no order, so their correlations are undefined.",)
         return self.score(
             value,
             parts=parts,
@@ -80,7 +80,7 @@ class Correlations(Metric):
 
 
 def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) -> Score:
-    """Expands the score of the active latents to all latents, with NaN for inactive ones."""
+    """Expands the score of the active latents to all latents, with NaN for inactive latents."""
     count = int(active.sum())
 
     def blanked(table: Tensor, num_axes: int) -> Tensor:
@@ -91,7 +91,9 @@ def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) ->
         return full
 
     left_out = (~active).nonzero()[:, 0].tolist()
-    notes = (f"Left out, because their means have a std below {min_std:g}: latents {left_out}.",) if left_out else ()
+    notes = (
+        (f"Latents {left_out} are left out, because the std of their means is below {min_std:g}.",) if left_out else ()
+    )
     return replace(
         score,
         parts={**score.parts, "num_active": Value(float(count))},
@@ -104,7 +106,7 @@ def _among_all(score: Score, active: Bool[Tensor, " latent"], min_std: float) ->
 
 
 def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations | None:
-    """Returns the correlations of one draw from each posterior, or of all draws of codes without std.
+    """Returns the correlations of one draw from each posterior, or of all draws of codes without a std.
 
     Returns None for codes with only means.
     """
@@ -115,7 +117,7 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
         z, num_draws = codes.samples.flatten(0, 1), len(codes.samples)
         return pearson.correlate(z, None, statistics.weights.repeat(num_draws) / num_draws, len(codes), number)
     if statistics.given_draws is None and codes.std is not None:
-        # `statistics.draws` refuses a std of 0, but the draw of such a latent is its mean.
+        # `statistics.draws` refuses a std of 0. Here, a draw with a std of 0 is the mean.
         weights = None if codes.weights is None else statistics.weights
         rows = row_draws.draw_rows(len(codes), len(codes), seed, "draws/images", weights).to(codes.std.device)
         noise = row_draws.randn((len(codes), codes.mean.shape[1]), seed, "draws/noise").to(codes.std.device)
@@ -123,18 +125,18 @@ def _of_draws(statistics: Statistics, seed: int) -> pearson.PearsonCorrelations 
     else:
         z = statistics.draws(len(codes), seed).z
     equal = torch.full((len(z),), 1 / len(z), dtype=torch.float64, device=z.device)
-    # Images with weights are drawn with replacement, which adds to their variance.
+    # Weighted images are drawn with replacement, which increases the variance.
     num_images = len(z) if codes.weights is None else 1 / (1 / len(z) + 1 / statistics.num_effective_images)
     return pearson.correlate(z, None, equal, num_images, number)
 
 
 def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str, Value]]:
-    """Returns the mean absolute correlation over pairs of latents, and the largest one as a part."""
+    """Returns the mean absolute correlation over pairs of latents, and the largest absolute correlation as a part."""
 
     def reduce(matrix: Float64[Tensor, "*resample latent latent"]) -> Float64[Tensor, "*resample 2"]:
         row, column = torch.triu_indices(matrix.shape[-1], matrix.shape[-1], offset=1, device=matrix.device)
         sizes = matrix[..., row, column].abs()
-        # A single latent has no pair, and so NaN.
+        # NaN for a single latent, which has no pair.
         least = matrix.new_full((*matrix.shape[:-2], 1), 0.0 if matrix.shape[-1] > 1 else math.nan)
         return torch.stack([sizes.mean(dim=-1), torch.cat([sizes, least], dim=-1).amax(dim=-1)], dim=-1)
 
@@ -144,14 +146,14 @@ def _values(correlations: pearson.PearsonCorrelations) -> tuple[Value, dict[str,
 
 
 def _mean_of_others(matrix: Float64[Tensor, "latent latent"]) -> Float64[Tensor, " latent"]:
-    """Returns the mean over j of |corr(z_i, z_j)|, j not i."""
+    """Returns the mean of |corr(z_i, z_j)| over all j other than i."""
     sizes = matrix.abs().clone().fill_diagonal_(0.0)
     return sizes.sum(dim=1) / (len(matrix) - 1) if len(matrix) > 1 else torch.full_like(sizes[0], math.nan)
 
 
 def _notes(matrix: Float64[Tensor, "latent latent"]) -> tuple[str, ...]:
     if len(matrix) == 1:
-        return ("A single latent has no other to correlate with.",)
-    # The correlation of a latent that varies with itself is 1.
+        return ("The codes have only one latent, so there are no correlations between latents.",)
+    # The diagonal is 1 for latents that vary, and 0 for constant latents.
     still = (matrix.diagonal() < 0.5).nonzero()[:, 0].tolist()
-    return (f"The means of latents {still} never vary: their correlations are 0.",) if still else ()
+    return (f"The means of latents {still} are constant, so their correlations are 0.",) if still else ()

@@ -40,41 +40,40 @@ _NUM_REFITS = {"lasso": 20, "forest": 20, "boosted_trees": 3}
 class DCI(Metric):
     """Disentanglement, completeness and informativeness of latents (Eastwood & Williams, ICLR 2018).
 
-    The value is disentanglement: whether each latent is important for one factor only. Parts are completeness (whether
-    one latent is important for each factor) and the errors on training and test rows.
+    The value is disentanglement D: whether each latent is important for only one factor. The parts are completeness C,
+    whether only one latent is important for each factor, and the errors on training and test rows.
 
-    From *A Framework for the Quantitative Evaluation of Disentangled Representations*. A predictor of each factor from
-    all latents gives the importance R_ik of each latent; D and C are one minus the entropies of the rows and columns of
-    R. `predictor`: "lasso" (ordered and continuous factors only), "forest" or "boosted_trees" (slow; as in
-    disentanglement_lib). Errors are RMSE / std(y), or the share of wrong classes. With `rows="all"` there is no test
-    error. Intervals of D and C come from fits on resampled rows (20; 3 for boosted trees).
+    *A Framework for the Quantitative Evaluation of Disentangled Representations*. A predictor of factor k from all
+    latents defines the importance R_ik of latent i. D and C are one minus the normalized entropies of the rows and
+    columns of R. `predictor` is "lasso" (only ordered and continuous factors), "forest", or "boosted_trees" (slow, as
+    in disentanglement_lib). Errors are RMSE / std(y), or the fraction of wrong classes. With `rows="all"` there is no
+    test error. Intervals of D and C are from fits on resampled rows.
     """
 
     predictor: Predictor = "lasso"
-    """The predictor of a factor from the latents."""
+    """Predictor of a factor from the latents."""
     alpha: float = 0.002
-    """The penalty of the LASSO."""
+    """Penalty of the LASSO."""
     standardize: bool = True
-    """Whether latents and labels are standardized for the LASSO."""
+    """Whether to standardize latents and labels for the LASSO."""
     completeness: CompletenessAverage = "mean"
-    """Whether completeness is the unweighted mean over factors, or weighted by importance."""
+    """Average of completeness over factors: unweighted, or weighted by importance."""
     num_trees: int | None = None
-    """The number of trees; None for 10 in a forest and 100 in boosted trees."""
+    """Number of trees; None for 10 in a forest and 100 in boosted trees."""
     max_depth: int | None = None
-    """The depth of the trees; None for 8 in a forest and 3 in boosted trees."""
+    """Depth of the trees; None for 8 in a forest and 3 in boosted trees."""
     regress_unordered: bool = False
-    """Whether unordered factors are regressed by value index. If False, the LASSO leaves them out and a forest
-    classifies them."""
+    """Whether to regress value indices of unordered factors, instead of leaving them out (LASSO) or classifying."""
     num_refits: int | None = None
-    """The number of fits on resampled rows for intervals; 0 for no intervals."""
+    """Number of fits on resampled rows for intervals; 0 for no intervals; None for 20 (3 for boosted trees)."""
     rows: Rows = "split"
-    """Whether rows are split into training and test rows, or all are training rows."""
+    """Whether to split rows into training and test rows, or to train on all rows."""
     num_train: int = 10_000
-    """The number of training rows, where rows are split."""
+    """Number of training rows for rows="split"."""
     num_test: int = 5_000
-    """The number of test rows, where rows are split."""
+    """Number of test rows for rows="split"."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     quantity: ClassVar[str] = "DCI disentanglement"
@@ -87,24 +86,23 @@ class DCI(Metric):
         super().__post_init__()
         if self.num_refits is not None and self.num_refits not in (0, *range(2, 10_001)):
             raise SpecError(
-                f"DCI: num_refits is {self.num_refits}; expected 0 (no intervals) or 2 to 10,000. An interval "
-                "needs at least two fits."
+                f"DCI: num_refits is {self.num_refits}; expected 0 or 2 to 10,000. Pass e.g. 20, or 0 for no intervals."
             )
         if self.regress_unordered and self.predictor == "boosted_trees":
             raise SpecError(
-                "DCI: boosted trees classify every discrete factor, so regress_unordered=True has no effect. Use "
-                "predictor='forest' or 'lasso'."
+                "DCI: regress_unordered is True; expected False for predictor='boosted_trees', which classifies every "
+                "discrete factor. Use predictor='forest' or 'lasso'."
             )
 
     @property
     def title(self) -> str:
-        # The default predictor is named too: its numbers differ from those of trees.
+        # The title also contains the default predictor, because its scores differ from those of trees.
         lasso = f"{self.quantity}, LASSO" if self.predictor == "lasso" else self.quantity
         return super().title.replace(self.quantity, lasso, 1)
 
     @property
     def is_scale_sensitive(self) -> bool:
-        # The LASSO standardizes; trees read float32, where differences below 1e-7 vanish.
+        # The LASSO standardizes latents. Trees round latents to float32.
         return self.predictor != "lasso"
 
     @property
@@ -113,13 +111,13 @@ class DCI(Metric):
 
     @property
     def accepts(self) -> frozenset[Feature]:
-        # Weights are the probabilities to draw a row: with all rows there is no draw.
-        taken: frozenset[Feature] = OF_MEANS | {"continuous factors"}
-        return taken - {"weights"} if self.rows == "all" else taken
+        # Weights are the probabilities of drawing a row. With all rows, no rows are drawn.
+        accepted: frozenset[Feature] = OF_MEANS | {"continuous factors"}
+        return accepted - {"weights"} if self.rows == "all" else accepted
 
     @property
     def predictor_settings(self) -> PredictorSettings:
-        """Settings of the predictors, with defaults resolved."""
+        """Settings of the predictor, with defaults resolved."""
         return PredictorSettings(
             predictor=self.predictor,
             alpha=self.alpha,
@@ -134,7 +132,7 @@ class DCI(Metric):
         tasks, skipped = self._tasks(statistics)
         settings = self.predictor_settings
         parts = list(tasks.values())
-        # Boosted trees are not fitted on half of the rows: that takes minutes.
+        # Boosted trees are not fitted on half of the rows, because this takes minutes.
         num_refits = self._num_refits if statistics.with_intervals else 0
         halves = [task.half() for task in parts] if num_refits and self.predictor != "boosted_trees" else []
         every = on_cores("DCI", [partial(fitted_predictor, task, settings) for task in [*parts, *halves]])
@@ -156,9 +154,9 @@ class DCI(Metric):
             half = disentanglement(torch.stack([fit.importance for fit in half_fits], dim=1))
             settled, notes = settled_by_half(value.value, float(half), value.interval, "training rows")
         if len(fits) == 1:
-            notes = (*notes, "With one factor, every latent with an importance has a disentanglement of 1.")
+            notes = (*notes, "With one factor, the disentanglement of every important latent is 1.")
         if skipped:
-            notes = (*notes, f"Left out, because the LASSO needs values with an order: {', '.join(skipped)}.")
+            notes = (*notes, f"Factors without ordered values are left out by the LASSO: {', '.join(skipped)}.")
         num_factors = len(statistics.codes.factors)
         tables = {"importance": importance} | {
             name: torch.cat([part.error() for part in each]) for name, each in errors.items()
@@ -185,7 +183,7 @@ class DCI(Metric):
         return _NUM_REFITS[self.predictor] if self.num_refits is None else self.num_refits
 
     def _tasks(self, statistics: Statistics) -> tuple[dict[int, PredictionTask], list[str]]:
-        """Returns the prediction tasks by factor index, and the names of factors that this predictor cannot predict."""
+        """Returns the prediction tasks by factor index, and the names of factors without a task."""
         num_train = None if self.rows == "all" else self.num_train
         found = dict(prediction_tasks(statistics, num_train, self.num_test, self.seed))
         left_out = self.predictor == "lasso" and not self.regress_unordered
@@ -193,8 +191,8 @@ class DCI(Metric):
         names = [found.pop(k).name for k in skipped]
         if not found:
             raise CodesError(
-                f"DCI: the values of {', '.join(names)} have no order, and the LASSO needs ordered values. Use "
-                "predictor='forest' or 'boosted_trees', which classify, or regress_unordered=True."
+                f"DCI: the values of {', '.join(names)} have no order; expected at least one ordered factor for the "
+                "LASSO. Use predictor='forest' or 'boosted_trees', or regress_unordered=True."
             )
         check_classes("DCI", [task for task in found.values() if self.predictor_settings.classifies(task)])
         return found, names
@@ -228,7 +226,7 @@ class DCI(Metric):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Settings used by the predictor, with defaults resolved."""
+        """Settings of the metric and the predictor, with defaults resolved and without unused settings."""
         resolved = self.predictor_settings
         of_lasso: dict[str, Any] = {"alpha": self.alpha, "standardize": self.standardize}
         of_trees: dict[str, Any] = {"num_trees": resolved.num_trees, "max_depth": resolved.max_depth}
@@ -240,8 +238,8 @@ class DCI(Metric):
 def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " latent"]:
     """Returns D_i = 1 - H(R_i. / sum_k R_ik) / log K for each latent.
 
-    D_i is 1 if the latent is important for one factor, and 0 if it is equally important for all, or for none. With one
-    factor it is 1 if the latent has any importance.
+    D_i is 1 if the latent is important for only one factor, and 0 if it is equally important for all factors or has no
+    importance. With one factor, D_i is 1 for every latent with an importance above 0.
     """
     return _concentration(importance)
 
@@ -249,13 +247,13 @@ def disentanglement_of_latents(importance: Float64[Tensor, "latent factor"]) -> 
 def completeness_of_factors(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
     """Returns C_k = 1 - H(R_.k / sum_i R_ik) / log L for each factor.
 
-    C_k is 1 if one latent is important for the factor, and 0 if all are equally important, or none is.
+    C_k is 1 if only one latent is important for the factor, and 0 if all latents are equally important or none is.
     """
     return _concentration(importance.T)
 
 
 def disentanglement(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the mean of D_i weighted by the importance of each latent; 0 if all importances are 0."""
+    """Returns the mean of D_i, weighted by the total importance of each latent; 0 if all importances are 0."""
     return _weighted_mean(disentanglement_of_latents(importance), importance.sum(dim=1))
 
 
@@ -265,7 +263,7 @@ def completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor
 
 
 def weighted_completeness(importance: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
-    """Returns the mean of C_k, weighted by the importance of all latents for each factor, as in disentanglement_lib."""
+    """Returns the mean of C_k, weighted by the total importance for each factor, as in disentanglement_lib."""
     return _weighted_mean(completeness_of_factors(importance), importance.sum(dim=0))
 
 
@@ -275,7 +273,7 @@ def _concentration(importance: Float64[Tensor, "row column"]) -> Float64[Tensor,
     share = importance / torch.where(used, total, 1.0)[:, None]
     num_columns = importance.shape[1]
     entropy = -torch.xlogy(share, share).sum(dim=1) / (math.log(num_columns) if num_columns > 1 else 1.0)
-    # Rounding may leave an entropy a hair above its greatest value.
+    # Due to rounding, an entropy may slightly exceed its maximum.
     return torch.where(used, (1 - entropy).clamp(0, 1), 0.0)
 
 

@@ -19,9 +19,9 @@ from unbraid.metrics.predicting.probes import PROBE_RANGES, Probe, ProbeTraining
 from unbraid.metrics.reductions.gaps import among_factors
 from unbraid.metrics.reductions.statistics import Statistics
 
-_CONSTANT = "{} do not vary among the training or the test rows: left out."
-_UNREAD = "No probe predicts {} better than a constant does: explicitness is undefined there, and left out."
-_DOUBTFUL = "No probe predicts {} better than a constant by more than chance: explicitness means little there."
+_CONSTANT = "{} are left out, because they are constant in the training or test rows."
+_UNREAD = "No probe predicts {} better than a constant, so their explicitness is undefined and left out."
+_DOUBTFUL = "No probe predicts {} significantly better than a constant, so their explicitness is unreliable."
 
 
 @final
@@ -29,32 +29,32 @@ _DOUBTFUL = "No probe predicts {} better than a constant by more than chance: ex
 class DCIES(Metric):
     """Explicitness E of DCI-ES: the decrease of the loss with probe capacity (Eastwood et al., arXiv:2210.00364v2).
 
-    E is 1 if the smallest probe predicts the factors as well as the largest, 0 if the loss is linear in the logarithm
-    of the number of parameters, and at least -1. Higher is better.
+    E is 1 if the smallest probe predicts the factors as well as the largest probe, 0 if the loss is linear in the
+    logarithm of the number of parameters, and at least -1. Higher is better.
 
     Probes of increasing size predict each factor from all latents. The loss l on test rows is 1 - R^2 for ordered
-    values and 1 - accuracy otherwise, at most the loss of guessing l_b. E = 1 - 2 A / ((k_max - k_min) l_b), where k is
-    the logarithm of the number of parameters, and A is the area between the running minimum of the loss over k and its
-    final value. The value is the mean of E over factors. The part "informativeness" is the mean of 1 - l of the best
-    probe. Both leave out factors that are constant among test rows if ordered (no R^2), or among training rows if
-    unordered (no l_b). E of a factor is undefined if no probe predicts the factor better than a constant. Probes are
-    nets with one hidden layer, or linear (0), all trained together. `DCI` computes D, C and I.
+    values and 1 - accuracy for unordered values, limited to the loss l_b of random guessing. E = 1 - 2 A / ((k_max -
+    k_min) l_b), where k is the logarithm of the number of parameters. A is the area between the running minimum of the
+    loss over k and the final value of this minimum. The value is the mean of E over factors. The part
+    "informativeness" is the mean of 1 - l of the best probe. Constant factors are left out. E of a factor is undefined
+    if no probe predicts the factor better than a constant. Probes are nets with one hidden layer, or linear (0), which
+    are trained together. `DCI` computes D, C and I.
     """
 
     hidden: tuple[int, ...] = (0, 8, 32, 128)
-    """The numbers of hidden units of the probes, in increasing order; 0 for a linear probe."""
+    """Numbers of hidden units of the probes, in increasing order; 0 for a linear probe."""
     num_steps: int = 300
-    """The number of training steps."""
+    """Number of training steps."""
     batch_size: int = 256
-    """The number of rows per training step."""
+    """Number of rows per training step."""
     learning_rate: float = 0.01
-    """The initial learning rate of Adam, which falls to zero."""
+    """Initial learning rate of Adam, which falls to zero."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
@@ -69,8 +69,8 @@ class DCIES(Metric):
         rises = all(low < high for low, high in zip(self.hidden, self.hidden[1:], strict=False))
         if len(self.hidden) < 2 or not rises or self.hidden[0] < 0 or self.hidden[-1] > 100_000:
             raise SpecError(
-                f"DCIES: hidden is {self.hidden}; expected two or more rising numbers of units from 0 (linear) to "
-                "100,000, such as (0, 8, 32, 128)."
+                f"DCIES: hidden is {self.hidden}; expected at least two increasing numbers of units from 0 (linear) to "
+                "100,000. Pass e.g. (0, 8, 32, 128)."
             )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -128,7 +128,7 @@ def explicitness(
     sizes: Float64[Tensor, " probe"],
     guesses: Float64[Tensor, " factor"],
 ) -> Float64[Tensor, "*resample factor"]:
-    """Returns 1 - 2 A / ((k_max - k_min) l_b) for each factor, with probes in order of size."""
+    """Returns E = 1 - 2 A / ((k_max - k_min) l_b) for each factor. Probes must be sorted by size."""
     least = torch.minimum(losses, guesses[:, None]).cummin(dim=-1).values
     area = torch.trapezoid(least - least[..., -1:], sizes, dim=-1)
     return 1 - 2 * area / ((sizes[-1] - sizes[0]) * guesses)
@@ -137,7 +137,7 @@ def explicitness(
 def _curve(
     curve: list[Losses], weights: Float64[Tensor, "resample test"] | None = None
 ) -> Float64[Tensor, "resample probe"]:
-    """Returns the loss of each probe, in each resample of the test rows if `weights` are given."""
+    """Returns the loss of each probe, or the loss in each resample of the test rows if `weights` are given."""
     errors = torch.stack([part.error(weights) for part in curve], dim=1)
     # Errors of regressions are RMSE / std; their squares are 1 - R^2.
     return errors if curve[0].values is None else errors.square()
@@ -148,7 +148,7 @@ def _loss_of_guessing(task: PredictionTask) -> float:
 
 
 def _loss_of_a_constant(task: PredictionTask) -> float:
-    """Returns the test loss of predicting the mean, or the most frequent training value for unordered factors."""
+    """Returns the test loss of a constant prediction: the mean, or the most frequent value of unordered factors."""
     if task.ordered:
         return 1.0
     return float((1 - task.majority()).mean())

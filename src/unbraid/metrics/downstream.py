@@ -1,4 +1,4 @@
-"""Downstream tasks: accuracy and sample efficiency of classifiers of the factors."""
+"""Downstream tasks: accuracy and sample efficiency of factor classifiers."""
 
 import math
 from collections.abc import Collection, Mapping, Sequence
@@ -32,24 +32,24 @@ Classifier = Literal["linear", "boosted_trees"]
 @final
 @dataclass(frozen=True)
 class Downstream(Metric):
-    """Mean over factors of the test accuracy of a classifier on all latents. Higher is better.
+    """Downstream accuracy: the mean over factors of the test accuracy of a classifier on all latents.
 
-    Locatello et al., arXiv:1811.12359v4, section 5.5. `classifier`: "linear" is one multinomial regression with C = 1
-    on standardized latents, "boosted_trees" 100 gradient-boosted trees of depth 3. The part "few_rows" is the accuracy
-    of the same classifier fitted on `num_few` rows, "sample_efficiency" is the ratio of this part to the value, and
-    "majority" is the accuracy of the most frequent value.
+    Higher is better. Locatello et al., arXiv:1811.12359v4, section 5.5. The classifier "linear" is a multinomial
+    logistic regression with C = 1 on standardized latents, and "boosted_trees" is 100 gradient-boosted trees of depth
+    3. The part "few_rows" is the accuracy of the classifier fitted on `num_few` rows. "sample_efficiency" is the ratio
+    of this part to the value. "majority" is the accuracy of predicting the most frequent value.
     """
 
     classifier: Classifier = "linear"
-    """The classifier: a multinomial regression, or boosted trees."""
+    """Classifier: multinomial logistic regression, or boosted trees."""
     num_few: int = 100
-    """The number of training rows for the part "few_rows"."""
+    """Number of training rows for the part "few_rows"."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -61,7 +61,7 @@ class Downstream(Metric):
         super().__post_init__()
         if not 1 <= self.num_few <= self.num_train:
             raise SpecError(
-                f"Downstream: num_few is {self.num_few}; expected 1 to num_train = {self.num_train:,} (100 is usual)."
+                f"Downstream: num_few is {self.num_few}; expected 1 to num_train = {self.num_train:,}. Pass e.g. 100."
             )
 
     @property
@@ -95,11 +95,11 @@ class Downstream(Metric):
             },
             per_factor=tables["all_rows"],
             tables=tables,
-            notes=(f"There are only {fewest:,} training rows.",) if fewest <= self.num_few else (),
+            notes=(f"Only {fewest:,} training rows are available.",) if fewest <= self.num_few else (),
         )
 
     def _right(self, task: PredictionTask) -> Float64[Tensor, " test"]:
-        """Returns 1 for each test row that is classified correctly, else 0."""
+        """Returns 1 for each correctly classified test row and 0 for other rows."""
         match self.classifier:
             case "linear":
                 values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, "multinomial")
@@ -112,7 +112,7 @@ class Downstream(Metric):
 
 
 def _efficiency(few: Sequence[Tensor], many: Sequence[Tensor], tasks: Collection[PredictionTask]) -> Value:
-    """Returns the ratio of the two mean accuracies, with an interval from their common test images."""
+    """Returns the ratio of two mean accuracies, with an interval from the common test images."""
     top, bottom = (float(torch.stack([rows.mean() for rows in right]).mean()) for right in (few, many))
     if bottom == 0:
         return Value(math.nan)

@@ -1,4 +1,4 @@
-"""The KL term of the ELBO as a sum of three terms."""
+"""Decomposition of the KL term of the ELBO into three terms."""
 
 import math
 from collections.abc import Callable
@@ -15,7 +15,7 @@ from unbraid.information.posteriors import Draws
 from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, sampled_entropies
 
-_ASSUMED = "These codes have no prior: the KL is to a standard normal one{}."
+_ASSUMED = "The codes have no prior, so a standard normal prior is assumed{}."
 
 
 @final
@@ -24,11 +24,11 @@ class ELBODecomposition(SampledMetric):
     """Total correlation TC and the other terms of E KL(q(z|x) || p(z)) (Chen et al., arXiv:1802.04942v5, eq. 2).
 
     E KL(q(z|x) || p(z)) = I(x, z) + TC + sum_j KL(q(z_j) || p(z_j)), in nats. The value is TC = sum_j H(z_j) - H(z);
-    lower is better. Parts are "mutual_information", "dimension_wise_kl" and "kl", the sum of all three terms. With
-    conditional="analytic" and a Gaussian prior, "kl" is the analytic KL. p(z) is the prior of the codes; the default is
-    standard normal, and uniform for discrete latents. A prior that correlates latents lowers the KL by the part
-    "prior_dependence", E[log p(z) - sum_j log p(z_j)]. With groups, TC is split into "between_groups" and
-    "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
+    lower is better. The parts are "mutual_information", "dimension_wise_kl" and "kl", the sum of the three terms. With
+    conditional="analytic" and a Gaussian prior, "kl" is the analytic KL. p(z) is the prior of the codes, by default
+    standard normal and uniform for discrete latents. For a prior with correlated latents, the part "prior_dependence",
+    E[log p(z) - sum_j log p(z_j)], is subtracted from the KL. With groups, TC is the sum of the parts "between_groups"
+    and "within_groups" (Esmaeili et al., arXiv:1804.02086v1, fig. 4).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -38,9 +38,9 @@ class ELBODecomposition(SampledMetric):
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
         if codes.prior is None:
-            return (_ASSUMED.format(", and to a uniform one for discrete latents" if codes.probabilities else ""),)
+            return (_ASSUMED.format(", and a uniform prior for discrete latents" if codes.probabilities else ""),)
         if _has_bounds(codes.prior).any():
-            return ("The prior is 0 outside an interval and Gaussian posteriors are not: the KL is infinite.",)
+            return ("The KL is infinite, because the prior is 0 outside an interval and the posteriors are not.",)
         return ()
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
@@ -82,7 +82,7 @@ class ELBODecomposition(SampledMetric):
 
 
 def _prior(codes: Codes) -> LatentPrior:
-    """Returns the prior of the codes, or the default prior if the codes have none."""
+    """Returns the prior of the codes, or the default prior if the codes have no prior."""
     if codes.prior is not None:
         return codes.prior
     categories = [table.shape[1] for table in codes.probabilities]
@@ -106,7 +106,7 @@ def _surprise(
 ) -> Float64[Tensor, "row latent"]:
     """Returns E[-log p(z_j)] under the posteriors of the images `rows`, for a Gaussian prior.
 
-    The expectation of a quadratic form is its value at the mean plus half its curvature times the variance.
+    The expectation of a quadratic function is its value at the mean plus half its second derivative times the variance.
     """
     codes, precision = statistics.codes, prior.covariance.diagonal().reciprocal()
     continuous = 0.5 * precision * statistics.std[rows].double().square() - prior.log_prob(codes.mean[rows])
@@ -128,7 +128,7 @@ def _dependence(
 
 
 def _membership(statistics: Statistics) -> Float64[Tensor, "group latent"]:
-    """Returns a table with 1 where a latent belongs to a group."""
+    """Returns a table with 1 if the latent is in the group, and 0 otherwise."""
     groups = statistics.codes.groups
     table = statistics.weights.new_zeros(len(groups), statistics.posteriors.num_latents)
     for row, group in zip(table, groups, strict=True):

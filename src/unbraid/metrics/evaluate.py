@@ -1,4 +1,4 @@
-"""Scores of codes by several metrics at once."""
+"""Scores of codes by several metrics."""
 
 import logging
 import traceback
@@ -24,29 +24,29 @@ from unbraid.metrics.unused_latents import unused_latents
 
 log = logging.getLogger(__name__)
 
-# Names, and the computation of their scores.
+# Names of metrics, and the function that computes their scores.
 _Step = tuple[tuple[str, ...], Callable[[], dict[str, Score]]]
 
 _FIELDS_FOR_CODES = ("factors", "one_vs_rest", "discrete", "groups", "fraction")
-_NEEDS_FACTORS = "needs factors, and these codes have none. Give labels of at least one factor."
-_FITS_NONE = "fits no predictor, so it needs no separate test codes. Score one of the two sets of codes."
+_NEEDS_FACTORS = "needs factors, and the codes have no factors. Pass labels of at least one factor."
+_FITS_NONE = "fits no predictor and does not support separate test codes. Score one of the two sets of codes."
 NO_GROUPS = (
-    "groups is 'pca', but these latents have no groups, so each latent is scored by itself. Give codes with groups of "
-    "latents that are one vector, such as options=CodesOptions(groups=[(0, 1), (2, 3)])."
+    "groups is 'pca', but the codes have no groups, so single latents are scored. Pass codes with groups of latents, "
+    "e.g. options=CodesOptions(groups=[(0, 1), (2, 3)])."
 )
 _UNUSED_GROUPS = (
-    "These codes have groups of latents, but each latent is scored by itself. Use Scoring(groups='pca') "
-    "(--groups pca) to score the first principal component of each group."
+    "The codes have groups of latents, but single latents are scored. Use Scoring(groups='pca') (--groups pca) to "
+    "score the first principal component of each group."
 )
-_NEEDS_MODEL = "reads the model and its images, not only codes. Score the run or its folder instead: run.score(...)."
+_NEEDS_MODEL = "needs the model and its images in addition to codes. Score the run or its folder with run.score(...)."
 _NEEDS_WIDTH = (
-    "needs posteriors with a std above 0, and these codes are deterministic. The information is estimated from a "
-    "histogram of the means instead, under the name with :means-histogram. Give an estimator to choose another one: "
-    "MIG(Neighbors()), mig:neighbors."
+    "needs posteriors with a std above 0, and the codes are deterministic. The information was estimated from a "
+    "histogram of the means instead, with :means-histogram in the name. Use another estimator with MIG(Neighbors()) or "
+    "mig:neighbors."
 )
 _FAILED = (
-    "{} failed ({}: {}) and has no score; all other metrics have theirs. Unless memory ran out, this is a bug in "
-    "unbraid: please report it, with the traceback in `failed` of the scorecard."
+    "{} failed ({}: {}) and has no score. Other metrics are not affected. Unless memory was exhausted, please report "
+    "this bug with the traceback in `failed` of the scorecard."
 )
 
 
@@ -61,26 +61,26 @@ def evaluate(
     watch: Listener | None = None,
     progress: bool = True,
 ) -> Scorecard:
-    """Scores codes with several metrics, which share their intermediate results, on the device of the codes.
+    """Scores codes with several metrics, which share intermediate results, on the device of the codes.
 
-    A metric that does not accept these codes is refused with a reason. Factors that a metric does not accept are left
-    out of its score. An unexpected error affects only the score of its metric: a warning names the metric, and
-    `failed` of the scorecard has the traceback. The error is raised if there is no other score.
+    If a metric does not support the codes, `refused` of the scorecard contains the reason. Factors that a metric does
+    not support are left out of its score. An unexpected error affects only the score of its metric: a warning is
+    logged, and `failed` of the scorecard contains the traceback. The error is raised if there is no other score.
 
-    Information about factors is estimated from a histogram of the means if the codes are deterministic (without a std)
-    and the default estimator of a metric needs a std. The score then has the name of this estimator:
-    `card["mig:means-histogram"]`, and also `card["mig"]`.
+    If the codes are deterministic and the default estimator of a metric needs a std above 0, information about factors
+    is estimated from a histogram of the means. The name of the score then contains the estimator, e.g.
+    `card["mig:means-histogram"]`; `card["mig"]` is the same score.
 
     Args:
         codes: The codes to score, or the output of a deterministic encoder as an array, image by latent.
         factors: The factors of an array of codes, as for `Codes.from_arrays`: an array, image by factor, or columns by
-            name. `Codes` hold their factors.
-        metrics: "all", "unsupervised" (metrics that need no factors), names, or instances with other settings.
-        test: Codes of other images. Predictors are fitted on `codes` and tested on `test`; metrics without predictors
+            name. Must be None for `Codes`, which contain their factors.
+        metrics: "all", "unsupervised" (metrics without factors), names of metrics, or instances with other settings.
+        test: Codes of other images. Predictors are fitted on `codes` and tested on `test`. Metrics without predictors
             are left out.
-        scoring: The factors to score, and how: `factors`, `one_vs_rest`, `discrete`, `groups` and `fraction` of
-            `Scoring`. The other fields of `Scoring` apply only to runs.
-        seed: The seed of all metrics. Overrides the seeds in their settings.
+        scoring: The selection of factors, latents and images: `factors`, `one_vs_rest`, `discrete`, `groups` and
+            `fraction` of `Scoring`. The other fields of `Scoring` are only for runs.
+        seed: Seed of all metrics, which overrides the seeds in their settings.
         watch: Callback for each progress event.
         progress: Whether to show progress in a terminal or a notebook.
 
@@ -102,7 +102,7 @@ def evaluate(
     if of_runs := [name for name in scoring.changes() if name not in _FIELDS_FOR_CODES]:
         raise SpecError(
             f"scoring has {', '.join(of_runs)}, which select images of a run; expected {', '.join(_FIELDS_FOR_CODES)}. "
-            "Select the codes first (codes[mask], weights), or score the run: run.score(metrics, scoring)."
+            "Select the codes first with codes[mask] or weights, or use run.score(metrics, scoring)."
         )
     with progress_bar(watch, show=progress):
         if test is None:
@@ -111,13 +111,13 @@ def evaluate(
 
 
 def _codes(codes: Any, factors: Any) -> Any:
-    """Returns the codes of a call of `evaluate`, with `Codes` or with arrays."""
+    """Creates codes from the arguments of `evaluate`, unless `Codes` are given."""
     if hasattr(codes, "__array__") or isinstance(codes, list | tuple):
         return Codes.from_arrays(codes, factors=factors)
     if factors is not None:
         raise SpecError(
-            f"Expected no factors beside Codes, which hold their factors; got a {type(factors).__name__}. "
-            "Choose metrics by keyword: evaluate(codes, metrics=...)."
+            f"factors is a {type(factors).__name__}; expected None with Codes, which contain their factors. Pass "
+            "metrics by keyword, evaluate(codes, metrics=...)."
         )
     return codes
 
@@ -132,11 +132,11 @@ def evaluate_as(
     *,
     is_drawn: bool = False,
 ) -> Scorecard:
-    """Returns the scores of these codes, and of the model that `trained` returns.
+    """Computes the scores of codes, and of the model that `trained` returns.
 
-    The codes must come from the part and have the weights that `scoring` selects. The model is scored on the images of
-    the same rows. Predictors are fitted on `fitted_on`, if given. `is_drawn` is True if the codes are already the
-    fraction that `scoring` selects.
+    The codes must be the part, with the weights, that `scoring` selects. The model is scored on the images of the same
+    rows. Predictors are fitted on `fitted_on`, if given. If `is_drawn`, the codes are already the fraction that
+    `scoring` selects.
     """
     selection, codes = select(metrics, seed), Statistics(codes).codes
     asks_for_groups = scoring.groups is not None
@@ -149,10 +149,10 @@ def evaluate_as(
         codes if fitted is None else fitted, asks_for_groups=asks_for_groups, has_model=trained is not None
     )
     if scoring.groups is not None:
-        # Predictors read the same directions in training and test images.
+        # Training and test images are projected onto the same principal components.
         like = codes if fitted is None else fitted
         codes, fitted = codes.with_groups_as_latents(like), fitted and fitted.with_groups_as_latents()
-    # The model opens its images first, so that missing ones are reported before any work.
+    # The images of the model are opened first, so that missing images are reported before long computations.
     model = trained() if trained is not None and selection.model_scores else None
     left_out, chosen = dict(selection.left_out), selection.metrics
     if fitted_on is not None:
@@ -205,7 +205,7 @@ def for_codes(metric: Metric, codes: Codes) -> Metric:
     std = codes.marginal_std
     if (std is None and codes.samples is not None) or (std is not None and bool((std > 0).any())):
         return metric
-    # An estimator that takes draws without densities takes a std of 0.
+    # Estimators that support draws without densities support a std of 0.
     feature = "means without std" if std is None else "draws without densities"
     estimator = getattr(metric, "estimator", None)
     is_default = estimator == getattr(type(metric), "estimator", None)
@@ -215,9 +215,9 @@ def for_codes(metric: Metric, codes: Codes) -> Metric:
 
 
 def _for_means(metrics: dict[str, Metric], codes: Codes) -> tuple[dict[str, Metric], dict[str, str]]:
-    """Replaces default estimators that need a std by `MeansHistogram` if the codes are deterministic.
+    """Replaces default estimators that need a std above 0 by `MeansHistogram` if the codes are deterministic.
 
-    Returns all metrics by name, and the reason for each replaced name.
+    Returns all metrics by name, and the reasons by name of the replaced metrics.
     """
     replaced = {
         name: changed for name, metric in metrics.items() if (changed := for_codes(metric, codes)) is not metric
@@ -230,7 +230,7 @@ def _for_means(metrics: dict[str, Metric], codes: Codes) -> tuple[dict[str, Metr
 
 
 def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str], dict[str, Exception]]:
-    """Returns the scores, the reasons for refused scores and the unexpected errors, each by metric name."""
+    """Computes all scores, and returns the scores, the reasons for refused scores and the errors by metric name."""
     scores: dict[str, Score] = {}
     refused: dict[str, str] = {}
     failed: dict[str, Exception] = {}
@@ -247,35 +247,35 @@ def _computed(steps: Sequence[_Step]) -> tuple[dict[str, Score], dict[str, str],
 
 
 def _group_notes(codes: Codes, *, asks_for_groups: bool, has_model: bool) -> tuple[str, ...]:
-    """Returns notes on groups of latents; unused groups are noted only for codes without a model."""
+    """Returns notes on groups of latents. Unused groups are noted only for codes without a model."""
     if not asks_for_groups:
         return (_UNUSED_GROUPS,) if codes.groups and not has_model else ()
     return lost_variance(codes) if codes.groups else (NO_GROUPS,)
 
 
 def _metric_score(name: str, metric: Metric, statistics: Statistics, scoring: Scoring) -> dict[str, Score]:
-    """Returns the score of a metric on the factors and discrete latents that the metric accepts."""
+    """Computes the score of a metric from the factors and discrete latents that the metric supports."""
     statistics, notes = _without_unfit_discrete(metric, statistics, scoring.discrete)
     found = {labels.name: factor_features(labels) - metric.accepts for labels in statistics.codes.factors}
     unfit = {factor: features for factor, features in found.items() if features}
-    # A metric that takes none of the factors refuses them itself.
+    # A metric that supports none of the factors raises the error itself.
     if unfit and not (metric.needs_factors and len(unfit) == len(found)):
         statistics = statistics.restricted(lambda labels: labels.name not in unfit)
         if metric.needs_factors:
             why = ", ".join(f"{factor} ({' and '.join(sorted(features))})" for factor, features in unfit.items())
-            notes = (f"Left out are factors that the metric does not take: {why}.", *notes)
+            notes = (f"Factors that the metric does not support are left out: {why}.", *notes)
     score = metric.of(statistics)
     if statistics.num_fitted is not None:
         num_tested = len(statistics.codes) - statistics.num_fitted
         notes = (
             *notes,
-            f"fitted on rows of {statistics.num_fitted:,} images, and tested on rows of {num_tested:,} others.",
+            f"fitted on rows of {statistics.num_fitted:,} images, and tested on rows of {num_tested:,} other images.",
         )
     return {name: replace(score, notes=(*score.notes, *notes))}
 
 
 def _model_scores(scores: dict[str, ModelScore], trained: Trained | None, refused: dict[str, str]) -> dict[str, Score]:
-    """Returns the model scores from one pass over the images; adds reasons for refused scores to `refused`."""
+    """Computes model scores in one pass over the images, and adds the reasons for refused scores to `refused`."""
     reasons = {
         name: _NEEDS_MODEL if trained is None else score.refusal(trained.model) for name, score in scores.items()
     }
@@ -285,15 +285,15 @@ def _model_scores(scores: dict[str, ModelScore], trained: Trained | None, refuse
 
 
 def _scored(codes: Codes, scoring: Scoring) -> Codes:
-    """Returns the codes restricted to the rows and the factors of `scoring`."""
+    """Selects the rows and the factors of `scoring`."""
     rows = scoring.rows(len(codes))
     codes = codes if rows is None else codes[rows]
     return codes.with_factors(scoring.factors) if scoring.factors else codes
 
 
 def _statistics(codes: Codes, scoring: Scoring, fitted: Codes | None) -> Statistics:
-    """Returns the statistics of the codes; the rows of `fitted`, for fitting predictors, come first."""
-    # Joined before the split into attributes: a value that only one of them has is an attribute of both.
+    """Returns the statistics of the codes, preceded by the rows of `fitted` for fitting predictors."""
+    # Concatenated before the split into attributes, so that both have the same attributes.
     every = codes if fitted is None else Codes.concat([fitted, codes])
     every = every.with_one_vs_rest(scoring.one_vs_rest) if scoring.one_vs_rest else every
     return Statistics(every, num_fitted=None if fitted is None else len(fitted))
@@ -302,7 +302,7 @@ def _statistics(codes: Codes, scoring: Scoring, fitted: Codes | None) -> Statist
 def _without_unfit_discrete(
     metric: Metric, statistics: Statistics, discrete: Discrete | None
 ) -> tuple[Statistics, tuple[str, ...]]:
-    """Returns the statistics with discrete latents in a form that the metric accepts, and a note on the change."""
+    """Returns the statistics with discrete latents in a form that the metric supports, and a note on the change."""
     codes = statistics.codes
     if discrete is None or not codes.probabilities or "discrete latents" in metric.accepts:
         return statistics, ()
@@ -312,7 +312,7 @@ def _without_unfit_discrete(
     else:
         places = enumerate(column_places(codes)[num_continuous:], start=num_continuous)
         where = "; ".join(f"latent {latent} is {_numbers(place)}" for latent, place in places)
-        changed, note = codes.with_discrete_as_columns, f"taken as columns of probabilities: {where}."
+        changed, note = codes.with_discrete_as_columns, f"converted to columns of probabilities: {where}."
     as_taken = statistics.once(discrete, lambda: Statistics(changed(), num_fitted=statistics.num_fitted))
     return as_taken, (f"discrete latents were {note}",)
 
@@ -322,21 +322,21 @@ def _numbers(places: range) -> str:
 
 
 def _constant_factors(statistics: Statistics, metrics: dict[str, Metric]) -> tuple[str, ...]:
-    """Returns a note on constant factors. Raises if all are constant and a metric needs factors."""
+    """Returns a note on constant factors. Raises if all factors are constant and a metric needs factors."""
     names = statistics.codes.factor_names
     if not names or not any(metric.needs_factors for metric in metrics.values()):
         return ()
     constant = [name for name, varies in zip(names, statistics.varies, strict=True) if not varies]
     if len(constant) == len(names):
         raise CodesError(
-            f"None of the {len(names)} factors ({', '.join(names)}) varies in these codes. Encode a sample in "
-            "which at least one varies, or use metrics='unsupervised'."
+            f"All {len(names)} factors ({', '.join(names)}) are constant; expected at least one that varies. Encode "
+            "images with different values, or use metrics='unsupervised'."
         )
     return (", ".join(constant) + UNDEFINED,) if constant else ()
 
 
 def _num_unused(codes: Codes, scores: Iterable[Score]) -> int | None:
-    """Returns the number of latents without information about the image; None if the codes have only means."""
+    """Returns the number of latents without information about the image, or None if the codes have only means."""
     exact = [score for score in scores if score.metric == "MIG" and score.settings["estimator"] == "exact"]
     try:
         return int(unused_latents(codes, exact[0] if exact else None).sum())

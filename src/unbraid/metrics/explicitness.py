@@ -1,4 +1,4 @@
-"""Explicitness: prediction of factor values from the code by linear classifiers."""
+"""Explicitness: prediction of factor values from all latents by linear classifiers."""
 
 import math
 from dataclasses import dataclass
@@ -30,22 +30,21 @@ ValueClassifier = Literal["one_vs_rest", "one_vs_rest_raw", "multinomial"]
 class Explicitness(Metric):
     """Area under the ROC curve of a logistic regression on all latents (Ridgeway & Mozer, arXiv:1802.05312v2).
 
-    The score is the mean over factors of the mean over their values (section 3). Higher is better; chance is 0.5.
-
-    `classifier`: "one_vs_rest" fits one regression per value without a penalty (C = 1e10) and ranks by probabilities
-    normalized over the values, as in the authors' and Do & Tran's code; "one_vs_rest_raw" ranks by the raw scores of
-    each regression, which cannot separate a value in the middle of a latent's range; "multinomial" is one regression
-    with C = 1 on standardized latents, as in disentanglement_lib.
+    The score is the mean over factors of the mean area over the values of the factor (section 3). Higher is better;
+    chance is 0.5. The classifier "one_vs_rest" is one regression per value without a penalty (C = 1e10). Its
+    probabilities are normalized over the values, as in the authors' and Do & Tran's code. "one_vs_rest_raw" uses the
+    scores of the regressions without normalization, which cannot separate a value in the middle of the range of a
+    latent. "multinomial" is one regression with C = 1 on standardized latents, as in disentanglement_lib.
     """
 
     classifier: ValueClassifier = "one_vs_rest"
-    """The classifier: one regression per value, ranked by normalized or raw scores, or one for all values."""
+    """Classifier: one regression per value with normalized or raw scores, or one multinomial regression."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -68,7 +67,8 @@ class Explicitness(Metric):
         unscored = [task.name for task, of_values in names_and_areas if bool(of_values.isnan().any())]
         if bool(areas.isnan().all()):
             raise CodesError(
-                "Explicitness: no value of any factor occurs in both the training and the test rows. Give more images."
+                "Explicitness: no factor value occurs in both training and test rows; expected at least one. Use more "
+                "images."
             )
         influences = [
             by_image(influence, task.test_images) for task, (_, influence) in zip(tasks.values(), fitted, strict=True)
@@ -79,7 +79,7 @@ class Explicitness(Metric):
         if unscored:
             notes = (
                 *notes,
-                f"Left out are values of {', '.join(unscored)} that are not in both the training and the test rows.",
+                f"Values of {', '.join(unscored)} that do not occur in both training and test rows are left out.",
             )
         by_value = torch.nn.utils.rnn.pad_sequence(found, padding_value=math.nan)
         return self.score(
@@ -92,7 +92,7 @@ class Explicitness(Metric):
         )
 
     def _areas(self, task: PredictionTask) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " row"]]:
-        """Returns the area of each value, and the influence of each test row on their mean."""
+        """Returns the area of each value, and the influence of each test row on the mean area."""
         values, scores = value_scores(task.train_codes, task.train_labels, task.test_codes, self.classifier)
         return areas_of_values(values, scores, task.test_labels)
 
@@ -103,10 +103,7 @@ def value_scores(
     test_codes: Float64[Tensor, "test latent"],
     classifier: ValueClassifier = "one_vs_rest",
 ) -> tuple[Int64[Tensor, " value"], Float64[Tensor, "test value"]]:
-    """Returns the values among the training labels, and a score of each value for each test row.
-
-    The scores are logits or log-probabilities.
-    """
+    """Returns the values of the training labels, and a logit or log-probability of each value for each test row."""
     values, numbers = train_labels.unique(return_inverse=True)
     if len(values) == 1:
         return values, torch.zeros(len(test_codes), 1, dtype=torch.float64)
@@ -125,7 +122,7 @@ def value_scores(
         logits = torch.cat([-logits, logits], dim=1)
     match classifier:
         case "one_vs_rest":
-            # In logarithms: far from all values every probability underflows, which would create ties.
+            # Log-probabilities, because underflows of probabilities far from all values would create ties.
             logs = torch.nn.functional.logsigmoid(logits)
             return values, logs - logs.logsumexp(dim=1, keepdim=True)
         case "one_vs_rest_raw":
@@ -137,9 +134,9 @@ def value_scores(
 def areas_of_values(
     values: Int64[Tensor, " value"], scores: Float64[Tensor, "test value"], labels: Int64[Tensor, " test"]
 ) -> tuple[Float64[Tensor, " value"], Float64[Tensor, " test"]]:
-    """Returns the area under the ROC curve of each value, and the influence of each row on their mean.
+    """Returns the area under the ROC curve of each value, and the influence of each row on the mean area.
 
-    The area is NaN if no label or every label has the value. The mean leaves these areas out.
+    The area is NaN if no label or every label has the value. The mean excludes NaN.
     """
     curves = [roc_auc(score, labels == value) for value, score in zip(values, scores.T, strict=True)]
     areas = torch.tensor([area for area, _ in curves], dtype=torch.float64)
@@ -147,11 +144,11 @@ def areas_of_values(
 
 
 def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> tuple[float, Float64[Tensor, " row"]]:
-    """Returns the area under the ROC curve, and the influence of each row on it.
+    """Returns the area under the ROC curve, and the influence of each row on the area.
 
-    The area is P(a positive scores above a negative), with ties counted half; NaN if all rows or none are positive.
-    Its variance is the mean of the squared influences over the number of rows (DeLong, DeLong & Clarke-Pearson,
-    Biometrics 1988). Takes O(n log n) time.
+    The area is the probability that a positive row has a larger score than a negative row, where ties count 1/2. It is
+    NaN if all rows or no rows are positive. The variance of the area is the mean of the squared influences divided by
+    the number of rows (DeLong, DeLong & Clarke-Pearson, Biometrics 1988). The time is O(n log n).
     """
     num_positive = int(positive.sum())
     num_negative = len(positive) - num_positive
@@ -169,7 +166,7 @@ def roc_auc(scores: Float64[Tensor, " row"], positive: Bool[Tensor, " row"]) -> 
 
 
 def _share_below(scores: Float64[Tensor, " row"], others: Float64[Tensor, " other"]) -> Float64[Tensor, " row"]:
-    """Returns the share of `others` below each score, with ties counted half."""
+    """Returns the fraction of `others` below each score, where ties count 1/2."""
     ranked = others.sort().values
     scores = scores.contiguous()
     below, not_above = (torch.searchsorted(ranked, scores, right=right) for right in (False, True))
@@ -181,7 +178,8 @@ def _logits(
 ) -> Float64[Tensor, "test value"]:
     from sklearn.linear_model import LogisticRegression
 
-    # Newton steps: near separation the optimum is far out, and ranks are right only at the optimum.
+    # Newton's method, because weights are large for nearly separable classes, and ranks are correct only at the
+    # optimum.
     model = LogisticRegression(
         C=inverse_penalty, solver=solver, tol=1e-8 if solver == "newton-cholesky" else 1e-4, max_iter=1_000
     )

@@ -1,4 +1,4 @@
-"""The FactorVAE score: the accuracy of predicting the factor that a batch of images shares."""
+"""FactorVAE score: the accuracy of predicting the factor whose value is equal in a batch of images."""
 
 import math
 from collections.abc import Mapping
@@ -28,25 +28,25 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class FactorVAEScore(Metric):
-    """Accuracy of a majority vote for the shared factor by the least-varying latent (Kim & Mnih, arXiv:1802.05983v3).
+    """Accuracy of a majority-vote classifier of the common factor of a batch (Kim & Mnih, arXiv:1802.05983v3).
 
-    *Disentangling by Factorizing*, section 4: in each batch of `batch_size` images that share a value of one factor,
-    the variance of each latent's means is divided by its variance over all images. The latent with the smallest ratio
-    votes for the factor. Higher is better. Only latents whose means have a std of at least `min_std` vote: a dead
-    latent would win every vote (0 / 0). If all are dead, the score is 0. The interval is for a share of `num_test`
-    random votes. It does not include the variance from sampling the images.
+    *Disentangling by Factorizing*, section 4. All images of a batch have the same value of one factor. The variance of
+    each latent's means in the batch is divided by the variance over all images. The latent with the smallest ratio
+    votes for the factor. Higher is better. Latents whose means have a std below `min_std` do not vote, because the
+    ratio of a dead latent is 0 / 0. If all latents are dead, the score is 0. The interval is the interval of a binomial
+    proportion for `num_test` votes, without the variance from sampling the images.
     """
 
     batch_size: int = 64
-    """The number of images that share a value of the factor."""
+    """Number of images in a batch."""
     num_train: int = 10_000
-    """The number of training votes."""
+    """Number of training votes."""
     num_test: int = 5_000
-    """The number of test votes."""
+    """Number of test votes."""
     min_std: float = 0.05
-    """The minimum std of the means of a latent that votes."""
+    """Minimum std of the means of a latent that votes."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -89,7 +89,7 @@ class FactorVAEScore(Metric):
         if vote is None:
             notes = (
                 *notes,
-                f"No latent's means have a std of {self.min_std:g} or more: there are no votes, and the score is 0.",
+                f"No latent has means with a std >= {self.min_std:g}, so there are no votes, and the score is 0.",
             )
         else:
             notes = (*notes, *of_one_factor(varying))
@@ -132,7 +132,7 @@ def active_latents(variance: Float64[Tensor, " latent"], min_std: float = 0.05) 
 def normalized_variances(
     latents: Float[Tensor, "image latent"], batches: Int64[Tensor, "point batch"], variance: Float64[Tensor, " latent"]
 ) -> Float64[Tensor, "point latent"]:
-    """Returns the variance of each latent within each batch, over its variance among all images, on the CPU.
+    """Returns the variance of each latent within each batch divided by its variance over all images, on the CPU.
 
     The ratio is NaN for a constant latent.
     """
@@ -144,14 +144,14 @@ def normalized_variances(
 
 
 def votes(variances: Float64[Tensor, "point latent"], active: Bool[Tensor, " latent"]) -> Int64[Tensor, " point"]:
-    """Returns the active latent with the smallest variance in each batch; the first in case of ties."""
+    """Returns the active latent with the smallest variance in each batch; for ties, the first."""
     return torch.where(active, variances, math.inf).argmin(dim=1)
 
 
 def vote_table(
     vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"], num_latents: int, num_factors: int
 ) -> Float64[Tensor, "latent factor"]:
-    """Returns the number of votes of each latent in batches that share each factor."""
+    """Returns the number of votes of each latent for each factor."""
     return (
         torch.bincount(vote * num_factors + factor, minlength=num_latents * num_factors)
         .double()
@@ -162,14 +162,14 @@ def vote_table(
 def vote_is_right(
     table: Float64[Tensor, "latent factor"], vote: Int64[Tensor, " point"], factor: Int64[Tensor, " point"]
 ) -> Float64[Tensor, " point"]:
-    """Returns 1 where the batch shares the factor with the most votes of its latent in `table`, else 0."""
+    """Returns 1 if the factor of a batch is the factor with the most votes of its latent in `table`, and 0 if not."""
     return (table.argmax(dim=1)[vote] == factor).double()
 
 
 def _num_active_interval(
     statistics: Statistics, variance: Float64[Tensor, " latent"], min_std: float
 ) -> tuple[float, float]:
-    """Returns the numbers of active latents at the lower and the upper ends of the variance intervals."""
+    """Returns the numbers of active latents for the lower and the upper limits of the variances."""
     z, p = statistics.codes.mean.double(), statistics.weights
     fourth = (p @ (z - p @ z).pow(4)).cpu()
     half = QUANTILE * ((fourth - variance.square()).clamp(min=0) / statistics.num_effective_images).sqrt()

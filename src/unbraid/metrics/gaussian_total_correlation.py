@@ -1,4 +1,4 @@
-"""The total correlation of a Gaussian with the covariance of the codes."""
+"""Total correlation of a Gaussian with the covariance of the codes."""
 
 import math
 from dataclasses import dataclass
@@ -23,8 +23,8 @@ _ROUNDING = 1e-13
 class GaussianTotalCorrelation(Metric):
     """Total correlation of a Gaussian with the covariance of the codes (Locatello et al., arXiv:1811.12359v4).
 
-    The value is -1/2 log det of the correlation matrix, in nats. Lower is better; the minimum is 0. `covariance`:
-    "means" uses the covariance of the posterior means, as in disentanglement_lib; "aggregate" uses that of the
+    The value is -1/2 log det of the correlation matrix, in nats. Lower is better; the minimum is 0. `covariance`
+    "means" is the covariance of the posterior means, as in disentanglement_lib. "aggregate" is the covariance of the
     aggregate posterior, E[Sigma(x)] + Cov(mu(x)). Dependence without correlation is not measured.
     """
 
@@ -34,7 +34,7 @@ class GaussianTotalCorrelation(Metric):
     needs_factors: ClassVar[bool] = False
 
     covariance: CovarianceOf = "means"
-    """The covariance: of the posterior means, or of the aggregate posterior."""
+    """Covariance of the posterior means, or of the aggregate posterior."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -55,8 +55,8 @@ class GaussianTotalCorrelation(Metric):
             covariance = covariance + torch.diag(weights @ variance)
         alive = covariance.diagonal() > _ROUNDING**2 * (weights @ mean.square())
         value, pull = _total_correlation(covariance, alive)
-        # The image n adds 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M), with M = (mu_n - m)(mu_n - m)' + Sigma_n: the
-        # derivative of the value along M - C.
+        # The influence of image n is the derivative of the value along M - C, 1/2 sum_i M_ii / C_ii - 1/2 tr(C^-1 M)
+        # with M = (mu_n - m)(mu_n - m)' + Sigma_n.
         influence = 0.5 * ((centered @ pull) * centered).sum(dim=1)
         if full is not None:
             influence = influence + 0.5 * torch.einsum("nij,ij->n", full, pull)
@@ -65,8 +65,8 @@ class GaussianTotalCorrelation(Metric):
         error = (weights * (influence - weights @ influence)).square().sum().sqrt()
         score = Value.from_standard_error(value, error, self.bounds)
         dead = (~alive).nonzero()[:, 0].tolist()
-        notes = [f"Latents {dead} never vary and are left out."] if dead else []
-        notes += ["Some latents are linear functions of others, so it is infinite."] if math.isinf(value) else []
+        notes = [f"Latents {dead} are constant and are left out."] if dead else []
+        notes += ["Some latents are linear functions of others, so the score is infinite."] if math.isinf(value) else []
         tables = {"covariance": covariance, "correlation": _correlation(covariance, alive)}
         return self.score(score, tables=tables, notes=tuple(notes))
 
@@ -74,9 +74,9 @@ class GaussianTotalCorrelation(Metric):
 def _total_correlation(
     covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
 ) -> tuple[float, Float64[Tensor, "latent latent"]]:
-    """Returns -1/2 log det of the correlations of varying latents, and the gradient with respect to the covariance.
+    """Returns -1/2 log det of the correlations of varying latents, and its gradient with respect to the covariance.
 
-    The gradient is NaN where the value is infinite.
+    The gradient is NaN if the value is infinite.
     """
     correlation = _correlation(covariance, alive)[alive][:, alive]
     eigenvalues = torch.linalg.eigvalsh(correlation)
@@ -93,6 +93,6 @@ def _total_correlation(
 def _correlation(
     covariance: Float64[Tensor, "latent latent"], alive: Bool[Tensor, " latent"]
 ) -> Float64[Tensor, "latent latent"]:
-    """Returns the correlations, with rows and columns of NaN for latents that do not vary."""
+    """Returns the correlations, with rows and columns of NaN for constant latents."""
     std = torch.where(alive, covariance.diagonal().sqrt(), math.nan)
     return covariance / (std[:, None] * std)

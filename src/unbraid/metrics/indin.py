@@ -1,4 +1,4 @@
-"""The information of each latent about the image, less the information it shares with the others."""
+"""Information of each latent about the image, minus the information shared with other latents."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -13,10 +13,10 @@ from unbraid.metrics.separation_metric import Terms, WeightedSeparation
 class INDIN(WeightedSeparation):
     """Informativeness and independence of latents, INDIN (Do & Tran, arXiv:1908.09961v4, section 3.2).
 
-    INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats; the value is WINDIN = sum_i rho_i INDIN_i, rho_i = I(x, z_i) / sum_j
-    I(x, z_j). Higher is better. INDIN equals SEPIN where latents are independent given the image, draw by draw;
-    otherwise INDIN is smaller by I(z_i, z_not_i | x). Parts "INDIN@k" are means of the k largest. Information is
-    clipped at 0 only in rho; the authors' code clips it everywhere.
+    INDIN_i = I(x, z_i) - I(z_i, z_not_i), in nats. The value is WINDIN = sum_i rho_i INDIN_i with rho_i = I(x, z_i) /
+    sum_j I(x, z_j). Higher is better. INDIN equals SEPIN for latents that are independent given the image. For other
+    latents, INDIN is smaller by I(z_i, z_not_i | x). The parts "INDIN@k" are means of the k largest values. Negative
+    information is clipped to 0 only in rho; the authors' code clips every term.
     """
 
     quantity: ClassVar[str] = "WINDIN"

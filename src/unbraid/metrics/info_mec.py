@@ -1,4 +1,4 @@
-"""InfoMEC: modularity, compactness and explicitness in units of information."""
+"""InfoMEC: modularity, compactness and explicitness as fractions of information."""
 
 import math
 from collections.abc import Mapping
@@ -31,45 +31,46 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 Active = Literal["information", "range"]
 Rows = Literal["held_out", "in_sample"]
 
-# By range, a latent is active if its means span more than this share of the widest range.
+# With active="range", a latent is active if the range of its means is above this fraction of the largest range.
 _RANGE_SHARE = 1 / 20
-_NOTHING_TO_COMPARE = "InfoM compares factors and InfoC active latents: with fewer than two they are undefined."
+_NOTHING_TO_COMPARE = "InfoM is undefined for fewer than two factors, and InfoC for fewer than two active latents."
 
 
 @final
 @dataclass(frozen=True)
 class InfoMEC(Metric):
-    """Modularity, compactness and explicitness in shares of information (Hsu et al., arXiv:2305.18378v2).
+    """Modularity, compactness and explicitness as fractions of information (Hsu et al., arXiv:2305.18378v2).
 
-    InfoM (the value) measures whether each latent is informative about only one factor. InfoC (the part
-    "compactness") measures whether only one latent is informative about each factor. InfoE (the part "explicitness")
-    measures the prediction of each factor by a linear model. Higher is better, at most 1.
+    The value InfoM measures whether each latent is informative about only one factor. The part "compactness", InfoC,
+    measures whether only one latent is informative about each factor. The part "explicitness", InfoE, measures how
+    accurately a linear model predicts each factor. Higher is better, at most 1.
 
-    With N_jk = I(z_j; v_k) / H(v_k), K factors and a active latents, InfoM is the mean over active latents of max_k
-    N_jk / sum_k N_jk, and InfoC the mean over factors of max_j N_jk / sum_j N_jk, both scaled so that 1/K and 1/a
-    become 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a logistic regression on all
-    latents, and h_0 the log loss without latents. `active`: a latent is active if it has more than `threshold` nats
-    about a factor ("information"), or if its means span more than a twentieth of the widest range ("range").
-    `explicitness="in_sample"` scores the training rows, without a penalty and with balanced classes, as the authors'
-    code does: then h_0 is the logarithm of the number of values. With `Levels()` latents are quantized, as in the
-    authors' code for such codes: a latent is active by "range" if it has two levels or more, and the regression reads a
-    column of 0 and 1 for each level.
+    With N_jk = I(z_j; v_k) / H(v_k), InfoM is the mean over active latents of max_k N_jk / sum_k N_jk, and InfoC is the
+    mean over factors of max_j N_jk / sum_j N_jk over active latents. Both are scaled linearly so that equal entries
+    give 0. InfoE is the mean over factors of 1 - h / h_0, where h is the log loss of a logistic regression on all
+    latents and h_0 the log loss without latents. A latent is active if it has more than `threshold` nats about a factor
+    ("information"), or if the range of its means is above a twentieth of the largest range ("range").
+
+    `explicitness="in_sample"` computes InfoE on the training rows, without a penalty and with balanced classes, as in
+    the authors' code; h_0 is then the logarithm of the number of values. `Levels()` is for quantized latents, as in the
+    authors' code. Such a latent is active by "range" if it has at least two levels, and the regression reads one-hot
+    levels.
     """
 
     estimator: Estimator = Exact()
-    """The estimator of information."""
+    """Estimator of information."""
     active: Active = "information"
-    """The criterion for active latents: information about a factor, or the range of their means."""
+    """Criterion for active latents: information about a factor, or the range of the means."""
     threshold: float = 0.01
-    """The information about a factor that an active latent exceeds, in nats."""
+    """Minimum information of an active latent about a factor, in nats."""
     explicitness: Rows = "held_out"
-    """Whether the log loss is computed on test rows, or on the training rows as in the authors' code."""
+    """Rows for the log loss: test rows, or training rows as in the authors' code."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "InfoM"
@@ -82,7 +83,9 @@ class InfoMEC(Metric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.active == "range" and isinstance(self.estimator, GroupNeighbors):
-            raise SpecError("InfoMEC: active='range' does not support GroupNeighbors(). Use active='information'.")
+            raise SpecError(
+                "InfoMEC: active is 'range'; expected 'information' for GroupNeighbors(). Use active='information'."
+            )
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -113,7 +116,7 @@ class InfoMEC(Metric):
         return {name: value for name, value in super().settings.items() if name not in idle and value is not None}
 
     def _spans_a_range(self, statistics: Statistics) -> Bool[Tensor, " latent"]:
-        """Returns a mask of latents with means that span a twentieth of the widest range (levels: any range)."""
+        """Returns a mask of the latents that are active by the range of their means."""
         mean = statistics.codes.mean[statistics.weights > 0].double()
         width = mean.amax(dim=0) - mean.amin(dim=0)
         return width > (0 if isinstance(self.estimator, Levels) else width.max() * _RANGE_SHARE)
@@ -121,7 +124,7 @@ class InfoMEC(Metric):
     def _numbers(self, information: LatentInformation, spans: Bool[Tensor, " latent"]) -> dict[str, Tensor]:
         entropy = information.factor_entropy
         defined = varies(entropy)
-        # Below zero there is only rounding and sampling noise.
+        # Negative estimates are rounding errors or sampling noise.
         table = information.mutual_information[:, defined].clamp(min=0)
         active = spans if self.active == "range" else table.amax(dim=1) > self.threshold
         share = table / entropy[defined]
@@ -129,7 +132,7 @@ class InfoMEC(Metric):
         compactness = _scaled(_largest_share(share[active].T), int(active.sum()))
         full = torch.full_like(information.mutual_information, torch.nan)
         return {
-            # Without any active latent 0 / 0: NaN.
+            # NaN (0 / 0) without active latents.
             "value": torch.where(active, modularity, 0.0).sum() / active.sum(),
             "compactness": compactness.mean(),
             "per_factor": torch.full_like(entropy, torch.nan).masked_scatter(defined, compactness),
@@ -138,9 +141,9 @@ class InfoMEC(Metric):
         }
 
     def _explicitness(self, statistics: Statistics) -> tuple[Value, Float64[Tensor, " factor"], tuple[str, ...]]:
-        """Returns InfoE, its value for each factor, and notes."""
+        """Returns InfoE, its values by factor, and notes."""
         in_sample, num_factors = self.explicitness == "in_sample", len(statistics.codes.factors)
-        # In sample, InfoM, InfoC and InfoE are of the same images.
+        # With "in_sample", InfoM, InfoC and InfoE are computed from the same images.
         rows = self.estimator.seen(statistics.tested_part) if in_sample else statistics
         tasks = prediction_tasks(rows, self.num_train, self.num_test, self.seed)
         check_classes("InfoMEC", tasks.values())
@@ -164,9 +167,9 @@ class InfoMEC(Metric):
             found[~found.isnan()].mean(), error_of_factor_mean(influences), (-math.inf, 1.0)
         )
         notes = {
-            f"InfoE leaves out test rows of {', '.join(unseen)} with values that no training row has.": unseen,
-            f"InfoE leaves out {', '.join(left_out)}: no value of a test row is in the training rows, or these have "
-            "one value only.": left_out,
+            f"InfoE excludes test rows of {', '.join(unseen)} whose values do not occur in the training rows.": unseen,
+            f"InfoE excludes {', '.join(left_out)}, because the training rows have one value, or no value of the test "
+            "rows.": left_out,
         }
         return value, found, tuple(note for note, names in notes.items() if names)
 
@@ -174,12 +177,12 @@ class InfoMEC(Metric):
 def _log_losses(
     task: PredictionTask, *, in_sample: bool, of_levels: bool
 ) -> tuple[Float64[Tensor, " seen"], Float64[Tensor, " seen"], Bool[Tensor, " row"]]:
-    """Returns the log losses of test rows with and without latents, in nats, and a mask of the rows included.
+    """Returns the log losses of test rows with and without latents, in nats, and a mask of the included rows.
 
-    Rows with values that no training row has are left out. The multinomial regression reads standardized latents, or
-    with `of_levels` a column of 0 and 1 for each level of each latent among the training rows. The regression
-    has C = 1, and without latents the probability of a value is its frequency among the training rows. With
-    `in_sample`, the regression has no penalty and balanced classes, and without latents all values are equally likely.
+    Rows whose values do not occur in the training rows are excluded. The multinomial regression has C = 1 and reads
+    standardized latents, or one-hot levels with `of_levels`. The prediction without latents is the frequency of each
+    value in the training rows. With `in_sample`, the regression has no penalty and balanced classes, and the prediction
+    without latents is uniform.
     """
     from sklearn.linear_model import LogisticRegression
 
@@ -199,7 +202,7 @@ def _log_losses(
     with quietly():
         model.fit(train.numpy(), places.numpy())
         logs = torch.from_numpy(model.predict_log_proba(test.numpy())).double()
-    # As in scikit-learn's log loss, probabilities are at least the rounding error.
+    # Probabilities are clipped to at least the machine epsilon, as in sklearn.metrics.log_loss.
     least = math.log(torch.finfo(torch.float64).eps)
     return -logs.clamp(min=least).gather(1, rows[:, None])[:, 0], null, seen
 
@@ -207,13 +210,13 @@ def _log_losses(
 def _in_levels(
     codes: Float64[Tensor, "row latent"], like: Float64[Tensor, "other latent"]
 ) -> Float64[Tensor, "row level"]:
-    """Returns one-hot columns for the levels of each latent of `like`."""
+    """Returns one-hot columns for the levels that occur in each latent of `like`."""
     columns = zip(codes.unbind(dim=1), like.unbind(dim=1), strict=True)
     return torch.cat([(column[:, None] == other.unique()).double() for column, other in columns], dim=1)
 
 
 def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " row"]:
-    """Returns the largest entry of each row divided by the row sum; the share of equal entries if all are 0."""
+    """Returns the largest entry of each row divided by the row sum, or 1 / n if all n entries are 0."""
     total = table.sum(dim=1)
     if table.shape[1] == 0:  # no latent is active
         return total
@@ -221,5 +224,5 @@ def _largest_share(table: Float64[Tensor, "row column"]) -> Float64[Tensor, " ro
 
 
 def _scaled(share: Float64[Tensor, " row"], num_columns: int) -> Float64[Tensor, " row"]:
-    """Returns (share - 1/n) / (1 - 1/n); NaN with a single column."""
+    """Returns (share - 1/n) / (1 - 1/n) for n columns; NaN with a single column."""
     return (share * num_columns - 1) / (num_columns - 1) if num_columns > 1 else torch.full_like(share, torch.nan)

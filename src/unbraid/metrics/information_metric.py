@@ -1,4 +1,4 @@
-"""Metrics that are functions of the information between latents and factors, with any estimator."""
+"""Base class of metrics that are functions of the information between latents and factors."""
 
 import math
 from abc import abstractmethod
@@ -19,43 +19,43 @@ from unbraid.metrics.reductions.gaps import TIE
 from unbraid.metrics.reductions.statistics import Statistics, unseen_note
 
 _CLIPPED = (
-    "An estimate of information was negative and was set to 0. The score depends on it, so no interval can be given."
+    "A negative estimate of information was set to 0. The score depends on this estimate, so its interval is unknown."
 )
 
 
 @dataclass(frozen=True)
 class InformationMetric(Metric):
-    """A metric computed from the `LatentInformation` that `estimator` returns; the default is `Exact()`."""
+    """Base class of metrics that are functions of the `LatentInformation` of an estimator."""
 
     groups_by_value: ClassVar[bool] = True
-    # Whether numbers are divided by the entropies of factors, which continuous factors do not have.
+    # Whether the metric needs entropies of factors, which are undefined for continuous factors.
     needs_factor_entropy: ClassVar[bool] = True
 
     estimator: Estimator = Exact()
-    """The estimator of information."""
+    """Estimator of information."""
 
     @abstractmethod
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         """Returns all results of the score by name, as differentiable tensors.
 
-        The results are "value" and the parts (scalars), and "per_factor", "per_latent" and tables (vectors).
+        Scalars are "value" and the parts. Other tensors are "per_factor", "per_latent" and tables.
         """
 
     @property
     def limits(self) -> Interval:
-        """Bounds of the value with these settings: `bounds`, unless overridden."""
+        """Bounds of the value with these settings; by default `bounds`."""
         return self.bounds
 
     @property
     def needs_entropies(self) -> bool:
-        """Whether the metric needs entropies of latents, not only mutual information."""
+        """Whether the metric needs entropies of latents in addition to mutual information."""
         return False
 
     @property
     def why_undefined(self) -> str:
-        """Note for a score that is NaN."""
+        """Note of a score that is NaN."""
         other = Exact() if isinstance(self.estimator, Quantized) else Quantized()
-        return f"Undefined: {type(self.estimator).__name__} returns NaN for these codes. Try {type(other).__name__}()."
+        return f"The score is undefined, because {self.estimator} returns NaN. Try {type(other).__name__}()."
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -103,13 +103,13 @@ def information_score(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     limits: Interval,
 ) -> Score:
-    """Computes a score from results that are functions of information.
+    """Computes a score from functions of information.
 
-    Intervals are computed by the delta method. A finer estimate decides whether the score is settled. The metric's
-    `reported_parts` and their intervals lie in [0, 1].
+    Intervals are computed by the delta method. The score is settled if a finer estimate is within the interval. The
+    `reported_parts` of the metric and their intervals are clipped to [0, 1].
 
-    Nearest neighbors may estimate negative information, or more than the entropy, so results are clipped to the limits.
-    A result that depends on the clipping has no interval; a note reports this.
+    Nearest-neighbor estimates of information may be negative or exceed the entropy, so results are clipped to `limits`.
+    A result that depends on the clipping has no interval, and a note is added.
     """
     information = estimator.information(statistics)
     found = numbers(information)
@@ -151,10 +151,10 @@ def _decided_by_clipping(
     numbers: Callable[[LatentInformation], dict[str, Tensor]],
     errors: Mapping[str, float],
 ) -> list[str]:
-    """Returns the names of scalars with intervals that miss the error of clipping negative information to 0.
+    """Returns the names of the scalars whose intervals do not include the error of clipping information to 0.
 
-    To first order, these scalars do not depend on the clipped information. They would leave their intervals if the
-    information were as far above 0 as it is below.
+    To first order, these scalars do not depend on the clipped information. With the absolute value of the information
+    instead, they would be outside their intervals.
     """
     table = information.mutual_information
     if not bool((table < -TIE).any()):
@@ -174,6 +174,6 @@ def check_entropies(name: str, estimator: Estimator) -> None:
     """Raises `SpecError` if the estimator has no entropies of latents."""
     if not estimator.has_entropies:
         raise SpecError(
-            f"{name} reads entropies of latents, and {type(estimator).__name__} estimates only mutual information. Use "
+            f"{name}: the estimator is {type(estimator).__name__}; expected an estimator of entropies of latents. Use "
             "Exact(), Sampled(), Quantized() or MeansHistogram()."
         )

@@ -1,4 +1,4 @@
-"""The number of latents with information about the image."""
+"""Number of latents with information about the image."""
 
 import math
 from collections.abc import Mapping
@@ -25,16 +25,16 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 class InformativeLatents(Metric):
     """Number of latents with I(x, z_i) > `min_information`, in nats. Neither higher nor lower is better.
 
-    Do & Tran, arXiv:1908.09961v4, figures 26 to 28, count informative latents without a definition; their code
-    counts those with a mean posterior std below 0.4, which is the part "narrow".
+    Do & Tran, arXiv:1908.09961v4, figures 26 to 28, report this number without a definition. Their code counts the
+    latents with a mean posterior std below 0.4, which is the part "narrow".
     """
 
     estimator: Estimator = Exact()
-    """The estimator of information."""
+    """Estimator of information."""
     min_information: float = 0.01
-    """The information about the image that an informative latent exceeds, in nats."""
+    """Minimum information of an informative latent about the image, in nats."""
     max_std: float = 0.4
-    """The mean posterior std below which a latent counts in the part "narrow"."""
+    """Maximum mean posterior std of the latents in the part "narrow"."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, math.inf)
     quantity: ClassVar[str] = "number of informative latents"
@@ -87,6 +87,6 @@ def _errors(estimator: Estimator, statistics: Statistics) -> Float64[Tensor, " l
 
 
 def _narrow(statistics: Statistics, max_std: float) -> Bool[Tensor, " latent"] | None:
-    """Returns a mask of continuous latents with narrow posteriors, or None for codes without std."""
+    """Returns a mask of the continuous latents with a mean posterior std below `max_std`; None without a std."""
     std = statistics.codes.marginal_std
     return None if std is None else statistics.weights @ std.double() < max_std

@@ -1,4 +1,4 @@
-"""The information of the latents about the image."""
+"""Information of latents about the image."""
 
 import math
 from dataclasses import dataclass, replace
@@ -18,7 +18,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, Conditional, labels_aside, sampled_entropies, sampled_score
 from unbraid.metrics.separation_metric import Terms, check_floor
 
-_ONE_AT_A_TIME = "The exact estimator is of single latents: the value is the mean of I(x, z_i), not I(x, z)."
+_ONE_AT_A_TIME = "The exact estimator is for single latents, so the value is the mean of I(x, z_i) instead of I(x, z)."
 
 
 @final
@@ -27,11 +27,12 @@ class Informativeness(Metric):
     """Information of the latents about the image, I(x, z) and I(x, z_i) (Do & Tran, arXiv:1908.09961v4, section 3.1).
 
     I(x, z) = H(z) - H(z | x) and, for each latent, I(x, z_i) = H(z_i) - H(z_i | x), in nats. Neither higher nor
-    lower is better, because noise may be memorized.
+    lower is better, because a code may also contain information about noise.
 
-    `estimator` determines the value. `Sampled()`: I(x, z) of all latents together. With bins (`Quantized()`): the mean
-    over latents of I(x, z_i) / log B in B bins, from 0 to 1. `Exact()`: the mean over latents of I(x, z_i), by
-    quadrature; with one or two latents and at most 1,000 images also the part "joint", I(x, z).
+    The value depends on the estimator. With `Sampled()`, it is I(x, z) of all latents together. With `Quantized()` and
+    other estimators with B bins, it is the mean over latents of I(x, z_i) / log B, from 0 to 1. With `Exact()`, it is
+    the mean over latents of I(x, z_i) by quadrature. For one or two latents and at most 1,000 images, the part "joint"
+    is I(x, z).
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -40,19 +41,19 @@ class Informativeness(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Estimator = Sampled()
-    """The estimator of information."""
+    """Estimator of information."""
     conditional: Conditional = "analytic"
-    """Whether H(. | x) is exact over all images, or averaged over the same draws as H(.), as in Do & Tran's code."""
+    """Computation of H(. | x): in closed form, or as an average over draws as in Do & Tran's code (mc)."""
     density_floor: float | None = None
-    """The minimum density, as in Do & Tran's code; None for no limit."""
+    """Minimum density, as in Do & Tran's code; None for no minimum."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_entropies("Informativeness", self.estimator)
         if self.density_floor is not None and not isinstance(self.estimator, Sampled):
             raise SpecError(
-                f"Informativeness: density_floor is for Sampled(), and the estimator is {self.estimator}. Set it to "
-                "None."
+                f"Informativeness: density_floor is {self.density_floor}; expected None for the estimator "
+                f"{self.estimator}. Omit density_floor, or use Sampled()."
             )
         check_floor("Informativeness", self.density_floor, self.conditional)
 
@@ -114,7 +115,7 @@ class Informativeness(Metric):
         )
 
     def _joint(self, statistics: Statistics, value: Value) -> Value | None:
-        """Returns I(x, z) by quadrature with an error estimated from draws, or None if quadrature is infeasible."""
+        """Returns I(x, z) by quadrature, with an error estimated from draws, or None if there are too many latents."""
         codes = statistics.codes
         if codes.num_latents == 1:
             return value
@@ -129,14 +130,14 @@ class Informativeness(Metric):
 
 
 def _share(part: Tensor, whole: Tensor) -> Tensor:
-    """Returns part / whole, or 0 where whole is 0."""
+    """Returns part / whole, or 0 if whole is 0."""
     return torch.where(whole > 0, part / torch.where(whole > 0, whole, 1.0), 0.0)
 
 
 def _largest(statistics: Statistics, estimator: Estimator) -> tuple[Tensor, Interval]:
     """Returns the divisors of I(x, z_i), and the bounds of the quotients.
 
-    With bins, the divisor is the log of the number of values of each latent.
+    With bins, the divisor is the logarithm of the number of bins or categories of the latent. Otherwise it is 1.
     """
     codes = statistics.codes
     logs = [1.0] * codes.num_latents

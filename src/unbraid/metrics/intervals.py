@@ -1,4 +1,4 @@
-"""Intervals of averages over test points or votes: by resampling, or in closed form for shares."""
+"""Intervals of averages over test points: by resampling, or in closed form for proportions."""
 
 import math
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from unbraid._internal import row_draws
 from unbraid.metrics.metric import QUANTILE, Interval
 from unbraid.metrics.reductions.statistics import NUM_RESAMPLES
 
-# Half of the last digit that tables show.
+# Half of the last digit in tables.
 _SHOWN = 5e-4
 
 
@@ -22,11 +22,11 @@ def resampled_weights(
     num_resamples: int = NUM_RESAMPLES,
     images: Int64[Tensor, " point"] | None = None,
 ) -> Float64[Tensor, "resample point"]:
-    """Returns the share of each point in resamples of the points, drawn with replacement; rows sum to one.
+    """Returns the weight of each point in bootstrap resamples, which are drawn with replacement. Rows sum to one.
 
-    The average of `x` over each resample is `resampled_weights(len(x)) @ x`. Equal numbers of points and seeds give
-    equal resamples, which preserves correlations between averages of the same points. With `images`, the image index
-    of each point, images are resampled with all of their points.
+    The averages of `x` over the resamples are `resampled_weights(len(x)) @ x`. Equal numbers of points and seeds give
+    equal resamples, which preserves correlations between averages over the same points. With `images`, the image index
+    of each point, images are resampled together with all of their points.
     """
     if images is not None:
         found, places = images.unique(return_inverse=True)
@@ -38,7 +38,7 @@ def resampled_weights(
 
 
 def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *numbers"]:
-    """Returns the standard error: the std over resamples that are not NaN, or NaN if there are fewer than two."""
+    """Returns the standard error, the std over the resamples that are not NaN; NaN for fewer than two resamples."""
     defined = ~resampled.isnan()
     count = defined.sum(dim=0)
     centered = torch.where(defined, resampled - resampled.nanmean(dim=0), 0.0)
@@ -47,18 +47,18 @@ def spread(resampled: Float[Tensor, " resample *numbers"]) -> Float[Tensor, " *n
 
 
 def wilson(share: float, num_points: int) -> Interval:
-    """Returns the 95 % interval of a share of independent points (Wilson, JASA 1927), even for shares of 0 and 1."""
+    """Returns the 95 % Wilson interval of a binomial proportion (Wilson, JASA 1927)."""
     z2 = QUANTILE**2
     middle = (share + z2 / (2 * num_points)) / (1 + z2 / num_points)
     half = QUANTILE / (1 + z2 / num_points) * math.sqrt(share * (1 - share) / num_points + z2 / (4 * num_points**2))
-    # Rounding must not exclude the share.
+    # Includes `share` despite rounding errors.
     return min(share, max(0.0, middle - half)), max(share, min(1.0, middle + half))
 
 
 def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point"] | None) -> Float64[Tensor, " point"]:
-    """Returns the total influence of each image at its first point, and 0 at its other points.
+    """Sums the influences of all points of an image into the first point of the image, and sets the others to 0.
 
-    Without `images`, each point is an image.
+    Without `images`, each point is a separate image.
     """
     if images is None:
         return influence
@@ -69,9 +69,10 @@ def by_image(influence: Float64[Tensor, " point"], images: Int64[Tensor, " point
 
 
 def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> float:
-    """Returns the standard error of a mean over factors, from the influence of each row on the result of each factor.
+    """Returns the standard error of a mean over factors, given the influence of each row on the result of each factor.
 
-    The error is NaN without factors. Factors with equal numbers of rows are correlated; others are independent.
+    The error is NaN without factors. Factors with equal numbers of rows are assumed to use the same rows, and other
+    factors to be independent.
     """
     if not influences:
         return math.nan
@@ -82,12 +83,12 @@ def error_of_factor_mean(influences: Sequence[Float64[Tensor, " _row"]]) -> floa
 
 
 def settled_by_half(value: float, with_half: float, interval: Any, what: str) -> tuple[bool | None, tuple[str, ...]]:
-    """Returns whether the score of half of `what` is within the half-width of the interval, and a note if not."""
+    """Returns whether the score with half of `what` differs by at most the half-width of the interval, and a note."""
     if interval is None or math.isnan(value) or math.isnan(with_half):
         return None, ()
     half_width = max(interval[1] - value, value - interval[0])
-    # A difference that no table shows is none, even if the interval is a point.
+    # Differences below the digits of tables are ignored, because an interval may have width 0.
     if abs(with_half - value) <= half_width + _SHOWN:
         return True, ()
     moved = f"{with_half - value:+.2g} away and outside the interval"
-    return False, (f"Half of the {what} give {with_half:.4g}, {moved}: more of them may change it.",)
+    return False, (f"With half of the {what} the score is {with_half:.4g}, {moved}. More {what} may change the score.",)

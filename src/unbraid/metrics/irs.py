@@ -1,4 +1,4 @@
-"""IRS: how little a latent changes while its factor is fixed."""
+"""IRS: the robustness of a latent to changes of other factors while one factor is constant."""
 
 import math
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
 ValueWeights = Literal["frequency", "uniform"]
 # The rounding error of the mean of equal numbers, relative to them.
 _ROUNDING = 1e-13
-# The standard error is exact to 7 % (1 / sqrt(2 * 100)).
+# The relative error of the standard error is 7 % (1 / sqrt(2 * 100)).
 _NUM_RESAMPLES = 100
 
 
@@ -26,18 +26,18 @@ _NUM_RESAMPLES = 100
 class IRS(Metric):
     """Interventional robustness score (Suter et al., *Robustly Disentangled Causal Mechanisms*, arXiv:1811.00007v2).
 
-    IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|. The score averages max_k IRS_ik over latents.
-    z_ni is the posterior mean of latent i for image n, and m_i the mean of z_ni over all images. m_iv is the mean over
-    the images in which factor k has the value v. Q is the `quantile` (1 for the paper's maximum) over the same images,
-    interpolated linearly. The average over latents is weighted by max_n |z_ni - m_i|, so latents that never vary do
-    not count. disentanglement_lib uses `value_weights="uniform"`. The score is at most 1 and may be negative. With
-    weights p(n), image n of N counts as N p(n) images.
+    IRS_ik = 1 - sum_v w(v) Q_n:v(|z_ni - m_iv|) / max_n |z_ni - m_i|. The score is the mean of max_k IRS_ik over
+    latents. z_ni is the posterior mean of latent i for image n, and m_i the mean of z_ni over all images. m_iv is the
+    mean of z_ni over the images for which factor k has the value v. Q is the `quantile` over these images, interpolated
+    linearly; 1 is the maximum, as in the paper. The mean over latents is weighted by max_n |z_ni - m_i|, so the weight
+    of a constant latent is 0. disentanglement_lib uses `value_weights="uniform"`. The score is at most 1 and may be
+    negative. With weights p(n), image n of N counts as N p(n) images.
     """
 
     quantile: float = 0.99
-    """The quantile of distances over images; 1 is the maximum, as in the paper."""
+    """Quantile of distances over images; 1 is the maximum, as in the paper."""
     value_weights: ValueWeights = "frequency"
-    """The weights w(v): the frequency p(v), as in the paper, or equal weights."""
+    """Weights w(v): the frequency p(v), as in the paper, or equal weights."""
 
     bounds: ClassVar[tuple[float, float]] = (-1.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -47,16 +47,16 @@ class IRS(Metric):
         super().__post_init__()
         if not 0 < self.quantile <= 1:
             raise SpecError(
-                f"IRS: quantile is {self.quantile}; expected a share above 0 and at most 1 (0.99 is usual, 1 is the "
-                "paper's maximum)."
+                f"IRS: quantile is {self.quantile}; expected a number > 0 and <= 1. Pass e.g. 0.99, or 1 for the "
+                "maximum."
             )
 
     def measure(self, statistics: Statistics) -> Score:
         codes = statistics.codes
         counts = None if codes.weights is None else statistics.weights * len(codes)
-        # An image with a weight of 0 must not set the largest deviation.
+        # Images with a weight of 0 are excluded, because they must not determine the largest deviation.
         every = torch.arange(len(codes), device=codes.mean.device) if counts is None else counts.nonzero()[:, 0]
-        # Latent by image, so that each latent to sort is contiguous.
+        # Latent by image, so that latents are contiguous for sorting.
         z, unit = _normalized(codes.mean[every].double().T.contiguous())
         factors = [
             f.assignment()[every] if varies else None
@@ -65,7 +65,7 @@ class IRS(Metric):
         counts = None if counts is None else counts[every]
 
         def robustness_of(rows: Int64[Tensor, "resample row"]) -> _Robustness:
-            """Returns the robustness of each resample in `rows`, with counts scaled to sum to the number of images."""
+            """Computes the robustness for each resample in `rows`. Counts are scaled to sum to the number of images."""
             some, count = z[:, rows], None if counts is None else counts[rows]
             if count is not None and rows.shape != (1, len(every)):
                 count = count * (rows.shape[1] / count.sum(dim=1, keepdim=True))
@@ -92,7 +92,7 @@ class IRS(Metric):
             settled, notes = settled_by_half(value.value, float(with_half.value), value.interval, "images")
         still = (~robustness.active[:, 0]).nonzero()[:, 0].tolist()
         if still:
-            notes = (*notes, f"The means of latents {still} never vary, so they have no score.")
+            notes = (*notes, f"Latents {still} have constant means and therefore no score.")
         return self.score(
             value,
             parts={"unweighted": unweighted},
@@ -108,13 +108,13 @@ class IRS(Metric):
         values: Int64[Tensor, "resample row"],
         counts: Float64[Tensor, "resample row"] | None,
     ) -> Float64[Tensor, "latent resample"]:
-        """Returns the quantile of |z - m_v| over the images of each value, averaged over the values that occur.
+        """Returns the quantile of |z - m_v| over the images of each value v, averaged over the occurring values.
 
-        The quantile is NaN if no value is known.
+        The result is NaN if no value is known.
         """
         shape = (len(values), int(values.max()) + 1)
         known = values.flatten() >= 0
-        # Different numbers for the values of each resample.
+        # Separate value indices for each resample.
         value = (values + shape[1] * torch.arange(len(values), device=values.device)[:, None]).flatten()
         z, counts = z.flatten(1), None if counts is None else counts.flatten()
         if not bool(known.all()):
@@ -137,7 +137,7 @@ class IRS(Metric):
 @final
 @dataclass(frozen=True)
 class _Robustness:
-    """IRS_ik and the largest deviations. Latents that are not `active` never vary: NaN, with a deviation of 0."""
+    """IRS_ik and the largest deviations. Constant latents are not `active`; their IRS is NaN and their deviation 0."""
 
     matrix: Float64[Tensor, "latent resample factor"]
     max_deviation: Float64[Tensor, "latent resample"]
@@ -145,13 +145,13 @@ class _Robustness:
 
     @property
     def per_latent(self) -> Float64[Tensor, "latent resample"]:
-        """Largest IRS of each latent; NaN for a latent that never varies."""
+        """Largest IRS of each latent; NaN for constant latents."""
         best = self.matrix.nan_to_num(-math.inf).amax(dim=2)
         return torch.where(self.active & best.isfinite(), best, math.nan)
 
     @property
     def value(self) -> Float64[Tensor, " resample"]:
-        """Weighted average over latents; 0 if no latent varies."""
+        """Weighted average over latents; 0 if all latents are constant."""
         return self._average(self.max_deviation)
 
     @property
@@ -167,14 +167,14 @@ class _Robustness:
 def _normalized(
     z: Float64[Tensor, "latent image"],
 ) -> tuple[Float64[Tensor, "latent image"], Float64[Tensor, " latent"]]:
-    """Returns each latent scaled to [0, 1], which does not change IRS, and its range; 0 if it never varies."""
+    """Scales each latent to [0, 1], which does not change IRS, and returns the ranges; constant latents become 0."""
     low, unit = z.amin(dim=1), z.amax(dim=1) - z.amin(dim=1)
     unit = torch.where(unit > _ROUNDING * z.abs().amax(dim=1), unit, 0.0)
     return torch.where(unit[:, None] > 0, (z - low[:, None]) / torch.where(unit > 0, unit, 1.0)[:, None], 0.0), unit
 
 
 def _resampled_rows(num_images: int) -> Int64[Tensor, "resample row"]:
-    """Returns resamples of a subset of the images, because the largest deviation does not converge like an average."""
+    """Returns resamples of a fixed subset of the images, because the maximum does not converge like an average."""
     some = row_draws.permuted_rows(num_images, 0, "irs/rows")[:MAX_INFLUENCE_ROWS]
     return some[row_draws.randint(len(some), (_NUM_RESAMPLES, len(some)), 0, "irs/resamples")]
 
@@ -185,16 +185,16 @@ def _quantiles(
     counts: Int64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Returns the quantile of each latent's deviations within each value.
+    """Returns the quantile of the deviations of each latent for each value.
 
-    The quantile is interpolated linearly between images, and NaN for a value without images.
+    The quantile is interpolated linearly between images. It is NaN for a value without images.
     """
     if quantile == 1:
         greatest = deviations.new_full((len(deviations), len(counts)), -math.inf)
         greatest = greatest.scatter_reduce(1, values.expand_as(deviations), deviations, "amax")
         return torch.where(counts > 0, greatest, math.nan)
-    # One sort for all values: value v is moved to [v s, (v + 1) s), where s is a power of two above every deviation, so
-    # that v s is exact. What is lost of a deviation is a unit of the last digit of v s.
+    # One sort for all values: deviations of value v are shifted to [v s, (v + 1) s), where s is a power of two above
+    # all deviations. Then v s is exact, and the rounding error of a deviation is a unit in the last place of v s.
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     keys = _sorted(values.double() * scale + deviations)
     place = quantile * (counts - 1).clamp(min=0).double()
@@ -214,7 +214,7 @@ def _quantiles_of_counts(
     masses: Float64[Tensor, " value"],
     quantile: float,
 ) -> Float64[Tensor, "latent value"]:
-    """Computes `_quantiles` for images with counts: an integer count is equivalent to repeating the image."""
+    """Computes `_quantiles` for images with counts. An integer count is equivalent to repeating the image."""
     scale = 2.0 ** (math.frexp(float(deviations.max()))[1] + 1)
     order = (values.double() * scale + deviations).argsort(dim=1)
     passed = counts[order].cumsum(dim=1)
@@ -224,7 +224,7 @@ def _quantiles_of_counts(
     before = masses.cumsum(0) - masses
 
     def at(whole_place: Float64[Tensor, " value"]) -> Float64[Tensor, "latent value"]:
-        # The offset covers the rounding error of sums of whole counts.
+        # The offset exceeds the rounding errors of sums of integer counts.
         found = torch.searchsorted(
             passed, (before + whole_place + 1e-6).expand(len(passed), -1).contiguous(), right=True
         )
@@ -236,7 +236,7 @@ def _quantiles_of_counts(
 
 def _sorted(keys: Float64[Tensor, "latent image"]) -> Float64[Tensor, "latent image"]:
     if keys.device.type == "cpu":
-        # torch also sorts the places, which takes several times as long as numpy.
+        # torch.sort also sorts the indices and is several times slower than numpy.
         keys.numpy().sort(axis=1)
         return keys
     return keys.sort(dim=1).values

@@ -1,4 +1,4 @@
-"""The joint entropy minus the mutual information gap."""
+"""Joint entropy minus mutual information gap."""
 
 import math
 from dataclasses import dataclass
@@ -19,13 +19,13 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 class JEMMIG(InformationMetric):
     """Joint entropy minus mutual information gap (Do & Tran, arXiv:1908.09961v4, section 3.3 and eq. 17).
 
-    JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have the most
-    information about factor k, with B bins (appendix A.12). Lower is better. The best score is 0: one latent, and no
-    other, determines each factor and is informative about nothing else. The part "unnormalized" is the mean without
-    the division, in nats. The table "jemmig" holds its terms by factor.
+    JEMMIG = mean_k (H(z_a, y_k) - I(z_a; y_k) + I(z_b; y_k)) / (H(y_k) + log B), where latents a and b have the largest
+    and the second largest information about factor k, with B bins (appendix A.12). Lower is better. The score is 0 if
+    each factor is determined by only one latent and this latent has no other information. The part "unnormalized" is
+    the mean without the denominator, in nats. The table "jemmig" contains its terms by factor.
 
-    Estimators without bins (`Exact`, `Sampled`) have unbounded differential entropies. Then the value itself is
-    unnormalized: in nats, of any sign.
+    Estimators without bins (`Exact`, `Sampled`) have unbounded differential entropies. With these estimators the value
+    is unnormalized, in nats, and may be negative.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -33,11 +33,11 @@ class JEMMIG(InformationMetric):
     higher_is_better: ClassVar[bool | None] = False
 
     estimator: Estimator = Quantized()
-    """The estimator of information."""
+    """Estimator of information."""
 
     @property
     def limits(self) -> Interval:
-        # A discrete latent with more categories than there are bins may exceed 1.
+        # Scores of discrete latents with more categories than bins may exceed 1.
         return (0.0, math.inf) if self.estimator.num_bins else (-math.inf, math.inf)
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:

@@ -1,4 +1,4 @@
-"""The information of each latent about the image and about each factor, relative to shuffled labels."""
+"""Information of each latent about the image and about each factor, relative to shuffled labels."""
 
 import contextlib
 import math
@@ -19,9 +19,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.unused_latents import has_width, informativeness, unused_latents
 
 LEAST_SHARE = 0.1
-"""The smallest share of a factor's entropy for a latent to follow the factor."""
+"""Minimum share of the entropy of a factor for a latent that follows the factor."""
 MANY_IMAGES = 20_000
-"""The number of images above which chance shares are small: 3 % for 40 values and a latent of 100 widths."""
+"""Number of images above which shares by chance are small, e.g. 3 % for 40 values and a std of 1 % of the range."""
 _MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 
 
@@ -30,9 +30,9 @@ _MOST_SHUFFLES, _SHUFFLED_IMAGES = 8, 4000
 class Reading:
     """Information in one latent about the image and about the factors.
 
-    `nats` is I(x; z_j). `follows` holds up to two factors with the largest shares I(z_j; v_k) / H(v_k), above chance if
-    there are few images. A second factor is listed if its share is at least half of the first: the latent is entangled.
-    `num_categories` is 0 for a continuous latent.
+    `nats` is I(x; z_j). `follows` contains one or two factors with the largest shares I(z_j; v_k) / H(v_k), corrected
+    for chance if there are few images. The second factor is included if its share is at least half of the first share,
+    in which case the latent is entangled. `num_categories` is 0 for a continuous latent.
     """
 
     latent: int
@@ -43,7 +43,7 @@ class Reading:
 
 
 def read_latents(codes: Codes, mig: Score | None) -> list[Reading]:
-    """Returns a reading of every latent, sorted from most to least informative."""
+    """Returns a reading of every latent, most informative first."""
     known = informativeness(codes, mig)
     nats, unused = known.tolist(), unused_latents(codes, mig, known).tolist()
     names = () if mig is None else tuple(mig.per_factor)
@@ -69,28 +69,28 @@ def _followed(shares: list[float], names: tuple[str, ...]) -> tuple[tuple[str, f
 
 
 def factor_shares(mig: Score) -> Float64[Tensor, "latent factor"]:
-    """Returns I(z_j; v_k) / H(v_k), from 0 to 1; NaN for a factor that never varies."""
+    """Returns the shares I(z_j; v_k) / H(v_k), from 0 to 1; NaN for constant factors."""
     information, entropy = mig.tables["mutual_information"].clamp(min=0), mig.tables["factor_entropy"]
     varies = entropy.new_tensor([not math.isnan(gap) for gap in mig.per_factor.values()]).bool()
     return (information / entropy).where(varies, math.nan)
 
 
 def varying(codes: Codes) -> Codes:
-    """Returns the codes of images with a positive weight, with the factors that vary (all factors if none varies)."""
+    """Returns the codes of images with a positive weight, with the factors that vary, or all factors if none varies."""
     names = [name for name, varies in zip(codes.factor_names, Statistics(codes).varies, strict=True) if varies]
     likely = codes if codes.weights is None else codes[codes.weights > 0]
     return likely.with_factors(names) if names else likely
 
 
 def estimator_for(codes: Codes) -> Estimator:
-    """Returns the exact estimator, or a histogram of means for posteriors without a std."""
+    """Returns the exact estimator, or a histogram of means for codes without a std above 0."""
     return Exact() if has_width(codes) else MeansHistogram()
 
 
 def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "latent factor"]:
     """Returns the shares for shuffled labels, averaged over several shuffles if there are few images.
 
-    With many values or narrow posteriors these shares are far from 0. Every factor of the codes must vary.
+    For many values or small stds, these shares are not close to 0. All factors of the codes must vary.
     """
     shuffles = max(1, min(_MOST_SHUFFLES, _SHUFFLED_IMAGES // len(codes)))
     orders = (row_draws.permuted_rows(len(codes), seed, "shuffled labels") for seed in range(shuffles))
@@ -101,14 +101,14 @@ def shares_by_chance(codes: Codes, estimator: Estimator) -> Float64[Tensor, "lat
 def above_chance(
     shares: Float64[Tensor, "latent factor"], chance: Float64[Tensor, "latent factor"]
 ) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares on a scale from 0 (chance) to 1 (all information)."""
+    """Rescales shares so that the share by chance is 0 and the complete information is 1."""
     return ((shares - chance) / (1 - chance).clamp(min=torch.finfo(torch.float64).eps)).clamp(min=0, max=1)
 
 
 def known_shares(codes: Codes, mig: Score) -> Float64[Tensor, "latent factor"]:
-    """Returns the shares of a MIG of these codes.
+    """Returns the shares of the MIG score of these codes.
 
-    Chance is subtracted if there are few images and the estimator of the MIG is exact or a histogram of means.
+    The shares are corrected for chance if there are few images and the estimator is exact or a histogram of means.
     """
     shares, settings = factor_shares(mig), mig.settings
     estimator: Estimator | None = Exact() if settings.get("estimator") == "exact" else None

@@ -1,4 +1,4 @@
-"""The gap of Lemma 2: whether latents hold isolated information."""
+"""Gap of Lemma 2: whether latents contain isolated information."""
 
 import math
 from dataclasses import dataclass, replace
@@ -21,17 +21,18 @@ _LEFT = "left side: "
 class Lemma2Gap(SampledMetric):
     """I(x, z_S) - sum_i I(x, z_i) over latents i of a subset S, in nats (Lemma 2 of the split-encoder paper, eq. 6).
 
-    The gap equals E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), and is 0 if the latents of S hold
-    isolated information. The paper is an anonymous submission to ICLR 2020. S is any subset of the latents, by default
-    all. The parts are the two terms: "posterior_dependence", from the covariances, 0 for uncorrelated posteriors; and
-    "minus_total_correlation", -KL(q(z_S) || prod_i q(z_i)). The terms may cancel: read both. `per_latent` is the error
-    of eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is S without j.
+    The gap equals E_x KL(q(z_S|x) || prod_i q(z_i|x)) - KL(q(z_S) || prod_i q(z_i)), and is 0 if the latents of S
+    contain isolated information. The paper is an anonymous submission to ICLR 2020. S is a subset of the latents, by
+    default all. The part "posterior_dependence" is the first term, which is computed from the covariances and is 0 for
+    uncorrelated posteriors. The part "minus_total_correlation" is the second term with its sign. The terms may cancel,
+    so check both parts. `per_latent` is the error of eq. 3 and 4 (Lemma 1), I(x, z_j | z_S-j) - I(x, z_j), where S-j is
+    S without j.
     """
 
     latents: tuple[int, ...] = ()
-    """The indices of the latents of S; empty for all."""
+    """Indices of the latents of S; empty for all."""
     left_side_seed: int | None = None
-    """The seed of independent draws for the part "left_side"; None to omit this part."""
+    """Seed of independent draws for the part "left_side"; None to omit this part."""
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
     quantity: ClassVar[str] = "gap of Lemma 2"
@@ -41,14 +42,14 @@ class Lemma2Gap(SampledMetric):
     def __post_init__(self) -> None:
         super().__post_init__()
         if len(set(self.latents)) < len(self.latents):
-            raise SpecError(f"Lemma2Gap: latents is {self.latents}; expected each latent once. Remove the duplicates.")
+            raise SpecError(f"Lemma2Gap: latents is {self.latents}; expected different latents. Remove duplicates.")
         object.__setattr__(self, "latents", tuple(sorted(self.latents)))
         if self.left_side_seed is not None:
             check_seed("Lemma2Gap: left_side_seed", self.left_side_seed)
             if self.left_side_seed == self.estimator.seed:
                 raise SpecError(
-                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}, also the seed of the estimator: with equal "
-                    "draws both sides agree even if the lemma is false. Give another seed."
+                    f"Lemma2Gap: left_side_seed is {self.left_side_seed}; expected a seed other than the estimator's, "
+                    "because both sides need independent draws. Pass another seed."
                 )
 
     def entropies(self, statistics: Statistics) -> SampledEntropies:
@@ -64,7 +65,7 @@ class Lemma2Gap(SampledMetric):
         return found.with_constant("is_chosen", is_chosen)
 
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        # The sum over latents and the joint differ by rounding: a dependence below 1e-12 nats is none.
+        # Below 1e-12 nats, the dependence is the rounding error between the sum over latents and the joint entropy.
         dependence = averages["each_given_image"].sum() - averages["joint_given_image"]
         dependence = torch.where(dependence.abs() < 1e-12, 0.0 * dependence, dependence)
         total_correlation = averages["each"].sum() - averages["joint"]
@@ -84,7 +85,7 @@ class Lemma2Gap(SampledMetric):
 
 
 def _information(averages: Averages, of: str = "") -> tuple[Tensor, Tensor, Tensor]:
-    """Returns I(x, z_i), I(x, z_S) and I(x, z_S-i)."""
+    """Returns I(x, z_i), I(x, z_S) and I(x, z_S-i) for all latents i of S."""
     each, joint, without = (
         averages[f"{of}{name}"] - averages[f"{of}{name}_given_image"] for name in ("each", "joint", "without")
     )
@@ -92,5 +93,5 @@ def _information(averages: Averages, of: str = "") -> tuple[Tensor, Tensor, Tens
 
 
 def _among_all(values: Tensor, is_chosen: Tensor) -> Tensor:
-    """Returns one value per latent of the codes: NaN for latents outside S."""
+    """Expands values of the latents of S to all latents, with NaN for latents outside S."""
     return torch.full_like(is_chosen, math.nan).masked_scatter(is_chosen > 0, values)

@@ -1,4 +1,4 @@
-"""The mean correlation coefficient of nonlinear ICA."""
+"""Mean correlation coefficient of nonlinear ICA."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -22,9 +22,9 @@ from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, Statistics
 Correlation = Literal["pearson", "spearman"]
 Matching = Literal["strong", "weak"]
 
-# The variance of a direction of standardized columns that is rounding, relative to the largest.
+# Relative variance of a direction of standardized columns below which the variance is a rounding error.
 _ROUNDING = 1e-10
-# The distance below which canonical variates, of variance 1, are equal up to rounding.
+# Distance below which canonical variates of variance 1 are equal up to rounding errors.
 _TIED = 1e-8
 
 
@@ -33,20 +33,20 @@ _TIED = 1e-8
 class MCC(Metric):
     """Mean correlation coefficient of factors with their matched latents (Khemakhem et al., arXiv:1907.04809v4).
 
-    MCC is the mean over factors of |corr(z_j, v_k)|, with the one-to-one matching of factors k to latents j that
-    maximizes the mean. Higher is better, at most 1. z are the means of the posteriors. `correlation` is "pearson" for
-    values or "spearman" for ranks. `matching="strong"` pairs latents with factors. `matching="weak"` pairs canonical
-    variates: linear maps of latents and of factors with the largest Pearson correlations. An unmatched factor counts 0.
+    MCC is the mean over factors of |corr(z_j, v_k)|, where z is the posterior mean and factors k are matched one-to-one
+    to latents j to maximize the mean. Higher is better, at most 1. `correlation` is "pearson" for values or "spearman"
+    for ranks. `matching="strong"` matches latents to factors. `matching="weak"` matches canonical variates, the linear
+    maps of latents and of factors with the largest Pearson correlations. An unmatched factor counts as 0.
     """
 
     correlation: Correlation = "pearson"
-    """The correlation coefficient: of values ("pearson") or of ranks ("spearman")."""
+    """Correlation coefficient: of values (pearson), or of ranks (spearman)."""
     matching: Matching = "strong"
-    """The pairs: latents with factors ("strong"), or canonical variates ("weak")."""
+    """Matched pairs: latents and factors (strong), or canonical variates (weak)."""
     unordered: Unordered = "left_out"
-    """Factors with more than two unordered values: left out, or correlated by value index."""
+    """Whether to leave out factors with more than two unordered values, or correlate their value indices (numbered)."""
     num_samples: int | None = None
-    """The largest number of images, drawn at random with a fixed seed; None for all."""
+    """Maximum number of images, drawn at random with a fixed seed; None for all."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
@@ -57,12 +57,12 @@ class MCC(Metric):
         statistics = statistics.drawn(self.num_samples)
         codes, varies = statistics.codes, statistics.varies
         taken = [has_order(labels) or self.unordered == "numbered" for labels in codes.factors]
-        places = [k for k, names_a_number in enumerate(taken) if names_a_number and varies[k]]
+        places = [k for k, is_taken in enumerate(taken) if is_taken and varies[k]]
         skipped = [labels.name for k, labels in enumerate(codes.factors) if varies[k] and not taken[k]]
         if not places:
             raise CodesError(
-                f"MCC: the values of {', '.join(skipped)} have no order, so they have no correlations. Use "
-                "unordered='numbered', or give at least one factor with ordered values, measurements, or two values."
+                f"MCC: the values of {', '.join(skipped)} have no order; expected at least one factor with ordered or "
+                "continuous values, or two values. Use unordered='numbered' to correlate value indices."
             )
         as_ranks = self.correlation == "spearman" and self.matching == "strong"
         columns = _Columns.of(codes.mean, [codes.factors[k] for k in places], as_ranks=as_ranks)
@@ -77,12 +77,12 @@ class MCC(Metric):
             codes.factor_names,
             **fields,
             tables={
-                # Canonical correlations belong to no factor.
+                # Canonical correlations are not for single factors.
                 name: table if self.matching == "weak" else among_factors(table, places, len(taken))
                 for name, table in found.items()
                 if name != "value"
             },
-            notes=(*unseen, *((f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else ())),
+            notes=(*unseen, *((f"{', '.join(skipped)} are left out: their values have no order.",) if skipped else ())),
         )
 
     @property
@@ -90,7 +90,7 @@ class MCC(Metric):
         return {name: setting for name, setting in super().settings.items() if setting is not None}
 
     def _numbers(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> dict[str, Tensor]:
-        """Returns the value and the tables, with the included factors as last axis."""
+        """Returns the value and the tables. The last axis of tables is the included factors."""
         num_factors = columns.factors.shape[1]
         if self.matching == "weak":
             found = columns.canonical_correlations(weights, of_ranks=self.correlation == "spearman")
@@ -102,7 +102,7 @@ class MCC(Metric):
         return {"value": each.mean(), "correlations": table, "matched_latent": top, "matched_correlation": each}
 
     def _error(self, columns: "_Columns", weights: Float64[Tensor, " image"]) -> float:
-        """Returns the standard error, from resamples of a subset of the images."""
+        """Returns the standard error of the value, from resamples of a subset of the images."""
         rows = row_draws.permuted_rows(len(weights), 0, "mcc")[:MAX_INFLUENCE_ROWS].to(weights.device)
         some, p = columns.rows(rows), weights[rows]
         values = [
@@ -116,7 +116,7 @@ class MCC(Metric):
 @final
 @dataclass(frozen=True)
 class _Columns:
-    """Latents and factors as values or, for ranks, as positions in sorted order; and masks of known factors."""
+    """Latents and factors, as values or as positions in sorted order, and a mask of known labels."""
 
     latents: Shaped[Tensor, "image latent"]
     factors: Shaped[Tensor, "image factor"]
@@ -134,7 +134,7 @@ class _Columns:
         return _Columns(self.latents[rows], self.factors[rows], self.known[rows])
 
     def correlations(self, weights: Float64[Tensor, " image"]) -> Float64[Tensor, "latent factor"]:
-        """Returns the correlations of latents with factors, over the images in which each factor is known."""
+        """Returns the correlations of latents and factors, each over the images with a known label of the factor."""
         table = weights.new_zeros(self.latents.shape[1], self.factors.shape[1])
         for factors, rows in self._groups():
             p = weights[rows]
@@ -146,10 +146,10 @@ class _Columns:
     def canonical_correlations(
         self, weights: Float64[Tensor, " image"], *, of_ranks: bool = False
     ) -> Float64[Tensor, " pair"]:
-        """Returns the canonical correlations of the latents with the factors, one per factor.
+        """Returns the canonical correlations of latents and factors, one per factor.
 
-        Images with unknown factors are left out. Correlations without a further direction are 0. With `of_ranks` the
-        result is the rank correlation of each canonical pair.
+        Images with missing labels are excluded. If there are fewer canonical pairs than factors, the remaining
+        correlations are 0. With `of_ranks`, the results are the rank correlations of the canonical pairs.
         """
         everywhere = self.known.all(dim=1)
         p = torch.where(everywhere, weights, 0.0)
@@ -165,7 +165,7 @@ class _Columns:
         return found
 
     def _groups(self) -> Iterator[tuple[list[int], Tensor]]:
-        """Yields groups of factors that are known in the same images, with these images."""
+        """Yields groups of factors with labels for the same images, and masks of these images."""
         everywhere = self.known.all(dim=0)
         full = everywhere.nonzero()[:, 0].tolist()
         if full:
@@ -180,7 +180,7 @@ def _places(columns: Shaped[Tensor, "image column"]) -> Int64[Tensor, "image col
 
 
 def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image column"]:
-    """Returns the position of each value in its sorted column; values equal up to rounding share a position."""
+    """Returns the position of each value in its sorted column, equal for values that differ by rounding errors."""
     ranked, order = columns.sort(dim=0)
     steps = torch.zeros_like(order)
     steps[1:] = (ranked.diff(dim=0) > _TIED).long().cumsum(dim=0)
@@ -190,7 +190,7 @@ def _tied(columns: Float64[Tensor, "image column"]) -> Int64[Tensor, "image colu
 def _scaled(
     columns: Shaped[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns the standardized columns; positions are first replaced by ranks, with midranks for ties."""
+    """Standardizes columns. Positions are first replaced by ranks, with midranks for ties."""
     if columns.is_floating_point():
         return standardized(columns, weights)
     masses = weights.new_zeros(int(columns.max()) + 1, columns.shape[1])
@@ -201,7 +201,7 @@ def _scaled(
 def _whitened(
     columns: Float64[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image direction"]:
-    """Returns uncorrelated directions of variance 1 that span the columns; no directions for constant columns."""
+    """Returns uncorrelated directions of variance 1 with the same span as the columns."""
     variances, directions = torch.linalg.eigh(columns.T @ (columns * weights[:, None]))
     kept = variances > _ROUNDING * variances.amax().clamp(min=torch.finfo(torch.float64).tiny)
     return columns @ (directions[:, kept] / variances[kept].sqrt())

@@ -1,4 +1,4 @@
-"""MED: the disentanglement of DCI, with information instead of importances."""
+"""MED: disentanglement as in DCI, with mutual information as importance."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,21 +20,21 @@ from unbraid.metrics.information_metric import InformationMetric
 from unbraid.metrics.metric import Interval
 from unbraid.metrics.reductions.gaps import varies
 
-# Less information than this, in nats, is rounding; its logarithm is finite, so gradients are.
+# Minimum information in nats. Smaller values are rounding errors, and the gradient of log 0 would be infinite.
 _LEAST = 1e-12
 
 
 @final
 @dataclass(frozen=True)
 class MED(InformationMetric):
-    """Weighted mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents (Cao et al., arXiv:2206.04756v2).
+    """MED, the weighted mean of D_j = 1 - H(R_j. / sum_k R_jk) / log K over latents (Cao et al., arXiv:2206.04756v2).
 
     R_jk = I(z_j; v_k) / sum_i I(z_i; v_k) is the share of latent j in the information of all latents about factor k,
     and the weight of latent j is sum_k R_jk. Higher is better, at most 1.
 
-    MED is DCI without a predictor to choose, for codes of hundreds of latents. With `num_top` (top-k MED) each latent
-    is assigned to the factor of its largest share, and only the `num_top` latents with the largest D_j count for each
-    factor. The part "completeness" is the completeness of DCI, weighted in the same way.
+    MED needs no predictor, unlike DCI, and is suitable for codes with hundreds of latents. With `num_top` (top-k MED),
+    each latent is assigned to the factor of its largest share, and for each factor only the `num_top` latents with the
+    largest D_j are included. The part "completeness" is the weighted completeness as in DCI.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
@@ -43,14 +43,14 @@ class MED(InformationMetric):
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"completeness": True})
 
     num_top: int | None = None
-    """The largest number of latents per factor; None for all."""
+    """Maximum number of latents per factor; None for all."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
         table = information.mutual_information[:, defined].clamp(min=_LEAST)
-        # All latents have equal shares of a factor without information.
+        # For a factor without information, the shares of all latents are equal.
         share = table / table.sum(dim=0)
-        # By its shares, an uninformative latent would favor the factor with the least information.
+        # The shares of an uninformative latent would be largest for the factor with the least information.
         is_uninformative = (table <= _LEAST).all(dim=1)
         of_latents = torch.where(is_uninformative, 0.0, disentanglement_of_latents(share.detach()))
         chosen = self._chosen(share.detach(), of_latents)

@@ -23,10 +23,9 @@ from unbraid.metrics.settings import check_sizes, settings_of
 log = logging.getLogger(__name__)
 
 Interval = tuple[float, float]
-"""The lower and the upper limit of a 95 % interval or of a metric."""
-
+"""Lower and upper limit of a 95 % interval or of a metric."""
 UNDEFINED = " (constant in these codes): undefined, and left out of every average."
-"""The note on factors with a single value, after their names."""
+"""Note on factors with a single value, appended to their names."""
 
 Feature = Literal[
     "continuous factors",
@@ -38,34 +37,32 @@ Feature = Literal[
     "correlated posteriors",
     "discrete latents",
 ]
-"""Properties of codes that some metrics do not accept, as phrases of messages."""
+"""Properties of codes that some metrics do not accept, as they appear in messages."""
 
 _WHOLE_FLOATS = (
-    "{} holds whole numbers given as floats, and so is scored as a measurement. If these are value indices, pass them "
-    "as integers: the score differs."
+    "{} contains integers with a float dtype and is scored as a continuous factor. If the numbers are value indices, "
+    "pass them as integers, which changes the score."
 )
 _OWN_VALUES = (
-    "Every image has a different value of {}. Any latent that separates images separates these values, so the score "
-    "is meaningless."
+    "Every image has a different value of {}, so every latent that differs between images determines this factor, and "
+    "the score is meaningless."
 )
-_FEW_IMAGES = (
-    "{}. With fewer than {} images, chance alone can bring a score near its best or its worst. Give more images."
-)
+_FEW_IMAGES = "{}. With fewer than {} images, scores may be high or low by chance. Use more images."
 _LEAST_IMAGES = 10
-# The penalty of a classifier dominates means with a smaller std.
+# For means with a smaller std, the penalty of a classifier dominates.
 _SMALL_STD = 0.1
-# The sum of the squares of larger numbers may overflow.
+# Sums of squares of larger numbers may overflow.
 _LARGEST = 1e150
-# A value beyond its bounds by less is beyond them by rounding.
+# Values that exceed their bounds by less are clipped, because the difference is a rounding error.
 _ROUNDING = 1e-9
 QUANTILE = 1.959964
-"""The half-width of a 95 % interval of a normal distribution, in standard deviations."""
+"""Half-width of a 95 % interval of a normal distribution, in standard deviations."""
 
 
 @final
 @dataclass(frozen=True)
 class Value:
-    """A value and its 95 % interval for samples of the same number of images (None if unknown)."""
+    """Value with its 95 % interval for samples of the same number of images, or None if the interval is unknown."""
 
     value: float
     interval: Interval | None = None
@@ -74,9 +71,9 @@ class Value:
     def from_standard_error(
         cls, value: float | Tensor, standard_error: float | Tensor, bounds: Interval = (-math.inf, math.inf)
     ) -> "Value":
-        """Returns the value with an interval of 1.96 standard errors on either side, clipped to the bounds.
+        """Creates a value with an interval of plus or minus 1.96 standard errors, clipped to the bounds.
 
-        A value beyond the bounds by rounding is clipped too.
+        A value that exceeds the bounds by a rounding error is also clipped.
         """
         value, half = float(value), QUANTILE * float(standard_error)
         nearest = min(max(value, bounds[0]), bounds[1])
@@ -86,7 +83,7 @@ class Value:
         return cls(value, (value - half, value + half)).within(bounds)
 
     def within(self, bounds: Interval) -> "Value":
-        """Returns the value with its interval clipped to the bounds."""
+        """Clips the interval to the bounds."""
         if self.interval is None:
             return self
         return Value(self.value, (max(bounds[0], self.interval[0]), min(bounds[1], self.interval[1])))
@@ -95,14 +92,13 @@ class Value:
 @final
 @dataclass(frozen=True, eq=False)
 class Score:
-    """The value of a metric, with the parts, tables, settings and notes of its computation.
+    """Value of a metric with the parts, tables, settings and notes of its computation.
 
-    `parts` are further values of the same computation, by name. `per_factor` and `per_latent` hold NaN where a value
-    is undefined (a constant factor). `tables` holds the matrices that the value was computed from, by name:
-    "mutual_information" is latent by factor, in nats. `settled` is False if more bins or samples would move the
-    value beyond its interval, and None if nothing can be refined. `notes` are caveats to read before the value is
-    quoted. `scoring` holds the non-default fields of `Scoring`: scores are comparable if metric, settings and scoring
-    are equal.
+    `parts` are other values of the same computation, by name. Undefined entries of `per_factor` and `per_latent`, e.g.
+    of constant factors, are NaN. `tables` contains the matrices from which the value was computed, by name, e.g.
+    "mutual_information" (latent by factor, in nats). `settled` is False if more bins or samples would change the value
+    to outside its interval, and None if this is unknown. `notes` are caveats of the value. `scoring` contains the
+    non-default fields of `Scoring`. Scores are comparable if metric, settings and scoring are equal.
     """
 
     metric: str
@@ -127,9 +123,9 @@ class Score:
 
 
 def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> dict[str, Any]:
-    """Returns the fields of a score besides its value: parts, "per_factor", "per_latent" and tables.
+    """Returns the fields of a score other than its value: parts, "per_factor", "per_latent" and tables.
 
-    Scalars are parts, with standard errors from `errors`. Other tensors are tables.
+    Numbers with an entry in `errors`, the standard errors, are parts. Other numbers are tables.
     """
     vectors = {key: number for key, number in numbers.items() if key not in errors}
     fields: dict[str, Any] = {key: vectors.pop(key) for key in ("per_factor", "per_latent") if key in vectors}
@@ -139,32 +135,32 @@ def score_fields(numbers: Mapping[str, Tensor], errors: Mapping[str, float]) -> 
 
 @dataclass(frozen=True)
 class Metric(Config, ABC):
-    """A function of codes. Its fields are its settings, which every score lists.
+    """Base class of metrics, which are functions of codes. The fields are the settings, which scores contain.
 
     `higher_is_better` is None for a quantity without a preferred direction. `needs_factors` is False for a metric that
     does not read labels.
     """
 
     bounds: ClassVar[Interval]
-    # The name of the value, where it is not the name of the class.
+    # Name of the value, if different from the name of the class.
     quantity: ClassVar[str] = ""
     higher_is_better: ClassVar[bool | None] = True
     needs_factors: ClassVar[bool] = True
     # Whether images are grouped by the value of a factor.
     groups_by_value: ClassVar[bool] = False
-    # Whether "all" leaves it out.
+    # Whether the selection "all" excludes the metric.
     by_name_only: ClassVar[bool] = False
     # Whether a predictor is fitted on some images and tested on others.
     fits_predictor: ClassVar[bool] = False
-    # The name of the numbers in `per_factor`, where it differs from `quantity`.
+    # Name of the values in `per_factor`, if different from `quantity`.
     quantity_of_factors: ClassVar[str] = ""
-    # The parts that papers report as separate scores, and whether higher is better.
+    # Parts that papers report as separate scores, and whether higher is better.
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({})
-    # The least and the greatest value of settings, by name.
+    # Smallest and largest value of settings, by name.
     ranges: ClassVar[Mapping[str, tuple[float, float]]] = MappingProxyType({})
 
     def __post_init__(self) -> None:
-        """Checks the types and ranges of the settings. An override calls this first."""
+        """Checks the types and ranges of the settings. Overrides must call this method first."""
         super().__post_init__()
         check_sizes(self, self.ranges)
 
@@ -175,29 +171,29 @@ class Metric(Config, ABC):
 
     @property
     def is_scale_sensitive(self) -> bool:
-        """Whether shifting or scaling latents changes the score, because a classifier reads unscaled means."""
+        """Whether shifts or scales of latents change the score, because a classifier reads unscaled means."""
         return False
 
     @property
     def treats_floats_as_continuous(self) -> bool:
-        """Whether float labels (measurements) score differently than integer labels (values) of a factor."""
+        """Whether float labels of a factor are scored as continuous, unlike integer labels."""
         return False
 
     @property
     def title(self) -> str:
-        """Name of the value, and the settings that differ from their defaults."""
+        """Name of the value and the settings that differ from their defaults."""
         _, *settings = split(text_of(self), ":")
         return ", ".join([self.quantity or type(self).__name__, *(word.replace("_", " ") for word in settings)])
 
     @abstractmethod
     def measure(self, statistics: Statistics) -> Score:
-        """Returns the score of checked codes."""
+        """Computes the score of codes that were already checked."""
 
     @final
     def __call__(self, codes: Codes, *, with_intervals: bool = True) -> Score:
-        """Returns the score of these codes. Logs a warning with the names of factors that never vary.
+        """Computes the score of codes. Logs a warning with the names of constant factors.
 
-        Without `with_intervals`, the score has neither intervals nor `settled`, and is computed faster.
+        Without `with_intervals`, the computation is faster, and the score has no intervals and no `settled`.
         """
         score = self.of(Statistics(codes, with_intervals=with_intervals))
         for note in score.notes:
@@ -207,15 +203,15 @@ class Metric(Config, ABC):
 
     @final
     def of(self, statistics: Statistics) -> Score:
-        """Returns the score from statistics shared by several metrics, with notes on the codes.
+        """Computes the score from statistics that several metrics share, and adds notes on the codes.
 
         Raises:
-            CodesError: The metric does not take these codes.
+            CodesError: The metric does not support these codes.
         """
         name, codes = type(self).__name__, statistics.codes
         for feature, where in features(codes).items():
             if feature not in self.accepts:
-                raise CodesError(f"{name} does not take {feature}{where}. {ADVICE[feature]}")
+                raise CodesError(f"{name} does not support {feature}{where}. {ADVICE[feature]}")
         _check_magnitude(codes)
         constant = _constant_factors(name, statistics) if self.needs_factors else []
         score = self.measure(statistics)
@@ -237,9 +233,9 @@ class Metric(Config, ABC):
 
     @final
     def score(self, value: Value, factor_names: Sequence[str] = (), **fields: Any) -> Score:
-        """Returns a score with this value, the name of the metric and its settings.
+        """Creates a score with a value, the name of the metric and its settings.
 
-        `fields` are fields of `Score`; `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
+        `fields` are fields of `Score`. `per_factor` (in the order of `factor_names`) and `per_latent` may be tensors.
         """
         fields = {"settings": self.settings} | fields
         if isinstance(by_factor := fields.get("per_factor"), Tensor):
@@ -250,25 +246,24 @@ class Metric(Config, ABC):
 
     @property
     def settings(self) -> dict[str, Any]:
-        """All settings by name. A nested config is replaced by its name and its own settings."""
+        """All settings by name. A nested config is replaced by its name and its settings."""
         return settings_of(self)
 
 
-# The properties of codes that a metric takes which reads means, and each factor where it is known.
+# Properties of codes that are accepted by metrics which read only means and known labels.
 OF_MEANS: frozenset[Feature] = frozenset(
     {"missing labels", "weights", "correlated posteriors", "means without std", "draws without densities"}
 )
 
 ADVICE: dict[Feature, str] = {
-    "continuous factors": "If they are value indices, pass them as integers; "
-    "else put them in bins with Codes.with_binned_factors.",
-    "soft labels": "Pass the most likely value of each image, as integers.",
-    "missing labels": "Keep the images in which the factor is known.",
-    "weights": "Leave them out, or draw images from them first.",
-    "means without std": "Give std or log_var. For a deterministic encoder, a metric with an estimator takes "
+    "continuous factors": "Pass value indices as integers, and bin measurements with Codes.with_binned_factors.",
+    "soft labels": "Pass the most likely value of each image as an integer.",
+    "missing labels": "Select the images with a known label.",
+    "weights": "Omit the weights, or draw images with these probabilities first.",
+    "means without std": "Pass std or log_var. For a deterministic encoder, use a metric with the estimator "
     "MeansHistogram() or Neighbors(), or a std of 0 and Quantized().",
-    "draws without densities": "Give mean and std, or use Quantized(), which counts draws.",
-    "correlated posteriors": "Give the std of each latent instead of the covariance.",
+    "draws without densities": "Pass mean and std, or use Quantized(), which counts draws.",
+    "correlated posteriors": "Pass the std of each latent instead of the covariance.",
     "discrete latents": "Pass discrete='columns' for columns of probabilities, or discrete='left_out' "
     "(--discrete on the command line).",
 }
@@ -277,13 +272,13 @@ OF_FACTORS: tuple[Feature, ...] = ("continuous factors", "soft labels", "missing
 
 
 def factor_features(labels: Labels) -> frozenset[Feature]:
-    """Returns the properties of these labels that some metrics do not accept."""
+    """Returns the properties of labels that some metrics do not accept."""
     has = (labels.is_continuous, labels.is_soft, labels.known is not None and not bool(labels.known.all()))
     return frozenset(feature for feature, found in zip(OF_FACTORS, has, strict=True) if found)
 
 
 def features(codes: Codes) -> dict[Feature, str]:
-    """Returns the properties of these codes that some metrics do not accept, with the affected factors."""
+    """Returns the properties of codes that some metrics do not accept, with the names of the affected factors."""
     found: dict[Feature, str] = {}
     of_factors = {labels.name: factor_features(labels) for labels in codes.factors}
     for feature in OF_FACTORS:
@@ -301,18 +296,18 @@ def features(codes: Codes) -> dict[Feature, str]:
 
 
 def _check_magnitude(codes: Codes) -> None:
-    """Raises CodesError if squares of the codes overflow, because every metric would be infinite."""
+    """Raises CodesError if squares of the codes would overflow."""
     for what, table in (("mean", codes.mean), ("std", codes.marginal_std), ("draw", codes.samples)):
         largest = 0.0 if table is None or table.numel() == 0 else float(table.abs().max())
         if largest > _LARGEST:
             raise CodesError(
-                f"The largest {what} is {largest:g}, and its square overflows float64. Divide the latents by a "
-                "constant first."
+                f"The largest {what} is {largest:g}; expected at most {_LARGEST:g}, so that squares do not overflow. "
+                "Divide the latents by a constant."
             )
 
 
 def _whole_floats(codes: Codes) -> list[str]:
-    """Returns the factors with float labels that are whole numbers and occur more than once."""
+    """Returns the factors whose float labels are integers and occur more than once."""
     continuous = {labels.name: labels.values[labels.is_known] for labels in codes.factors if labels.is_continuous}
     return [
         name
@@ -322,36 +317,38 @@ def _whole_floats(codes: Codes) -> list[str]:
 
 
 def _few_images(codes: Codes, factors: Sequence[Labels]) -> list[str]:
-    """Returns a note if the codes, or the labels of a factor, cover too few images."""
+    """Returns a note if the codes or the labels of a factor are of too few images."""
     counted = codes.mean.new_ones(len(codes), dtype=torch.bool) if codes.weights is None else codes.weights > 0
-    numbers = {"These codes are of {} images": int(counted.sum())}
-    numbers |= {f"{labels.name} is known in {{}} images": int((counted & labels.is_known).sum()) for labels in factors}
+    numbers = {"The codes have {} images": int(counted.sum())}
+    numbers |= {
+        f"{labels.name} has labels for {{}} images": int((counted & labels.is_known).sum()) for labels in factors
+    }
     what, least = min(numbers.items(), key=lambda number: number[1])
     return [_FEW_IMAGES.format(what.format(least), _LEAST_IMAGES)] if 0 < least < _LEAST_IMAGES else []
 
 
 def _scale_notes(codes: Codes, *, is_scale_sensitive: bool) -> list[str]:
-    """Returns notes on means with an offset or scale that makes them hard to separate."""
+    """Returns notes on means whose offset or scale is unsuitable for a classifier."""
     if codes.mean.shape[1] == 0:
         return []
     mean = codes.mean.double()
     offset, std = mean.mean(dim=0).abs(), mean.std(dim=0, correction=0)
     if bool((mean == mean[0]).all()):
-        return [f"The means of no latent vary. {codes.mean.dtype} may have rounded the differences away."]
+        return [f"The means of all latents are constant, possibly due to rounding to {codes.mean.dtype}."]
     if not is_scale_sensitive:
         return []
     far = ((offset > 10) & (offset > 100 * std)).nonzero()[:, 0].tolist()
     notes = []
     if far:
         notes.append(
-            f"The means of latents [{shown(far, most=20)}] lie around {float(offset[far[0]]):.2g} with a std of "
-            f"{float(std[far[0]]):.2g}: too far from 0 for the classifier to separate. Subtract the mean of each "
+            f"The means of latents [{shown(far, most=20)}] have an average of {float(offset[far[0]]):.2g} and a std of "
+            f"{float(std[far[0]]):.2g}, which reduces the accuracy of the classifier. Subtract the average of each "
             "latent first."
         )
     if float(std.max()) < _SMALL_STD:
         notes.append(
-            f"No latent's means have a std above {float(std.max()):.2g}: too small for the classifier to separate. If "
-            "the scale of the latents has no meaning, divide them by their std first."
+            f"The largest std of the means of a latent is {float(std.max()):.2g}, which reduces the accuracy of the "
+            "classifier. If the scale of the latents is arbitrary, divide each latent by its std first."
         )
     return notes
 
@@ -360,12 +357,12 @@ def _constant_factors(name: str, statistics: Statistics) -> list[str]:
     names = statistics.codes.factor_names
     if not names:
         raise CodesError(
-            f"{name} compares latents with factors, and these codes have no factors. Give labels for at least one."
+            f"{name}: the codes have no factors; expected at least one. Pass labels, e.g. factors={{'shape': labels}}."
         )
     constant = [factor for factor, varies in zip(names, statistics.varies, strict=True) if not varies]
     if len(constant) == len(names):
         raise CodesError(
-            f"{name}: none of the {len(names)} factors varies in these codes. Encode a sample in which at least one "
-            "factor varies."
+            f"{name}: all {len(names)} factors are constant; expected at least one factor that varies. Encode images "
+            "with different values."
         )
     return constant

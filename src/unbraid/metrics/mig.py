@@ -1,4 +1,4 @@
-"""The mutual information gap."""
+"""Mutual information gap."""
 
 from dataclasses import dataclass
 from typing import ClassVar, Literal, final
@@ -19,12 +19,12 @@ ValueWeights = Literal["frequency", "uniform"]
 class MIG(InformationMetric):
     """Mutual information gap (Chen et al., arXiv:1802.04942v5, eq. 6).
 
-    MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b have the most information about factor k.
-    H(v_k) is the entropy of the given labels. Higher is better, at most 1.
+    MIG = mean_k (I(z_a; v_k) - I(z_b; v_k)) / H(v_k), where latents a and b have the largest and the second largest
+    information about factor k. H(v_k) is the entropy of the given labels. Higher is better, at most 1.
 
-    With `value_weights="uniform"`, as in the authors' code, the divisor is log |V_k| and the information is H(z_j) -
-    mean_v H(z_j | v), each value counted once. Both versions agree only if all values are equally frequent. Otherwise
-    the latter is not a mutual information, and may exceed log |V_k|.
+    With `value_weights="uniform"`, as in the authors' code, the denominator is log |V_k| and the information is H(z_j)
+    minus the unweighted mean of H(z_j | v) over values v. Both versions are equal if all values are equally frequent.
+    Otherwise this difference is not a mutual information and may exceed log |V_k|.
 
     Examples:
         >>> import numpy as np
@@ -39,7 +39,7 @@ class MIG(InformationMetric):
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     value_weights: ValueWeights = "frequency"
-    """The weights of the values of a factor: by frequency, or equal."""
+    """Weights of the values of a factor: by frequency, or equal."""
 
     @property
     def needs_entropies(self) -> bool:
@@ -53,9 +53,9 @@ class MIG(InformationMetric):
         table, normalizer = information.mutual_information, information.factor_entropy
         defined = varies(normalizer)
         if self.value_weights == "uniform":
-            # H(z_j) over the images in which factor k is known is I + H(z_j, v_k) - H(v_k).
+            # H(z_j) over the images with a known label of factor k is I + H(z_j, v_k) - H(v_k).
             table = table + information.joint_entropy - information.factor_entropy - information.entropy_given_value
             normalizer = information.num_values.log()
-        # Clipped before the gap, as in Chen et al.'s code: below zero there is only rounding and sampling noise.
+        # Clipped before the gap, as in Chen et al.'s code, because negative estimates are errors.
         gaps = top_two(table.clamp(min=0)).gap / torch.where(defined, normalizer, 1.0)
         return {"value": gaps[defined].mean(), "per_factor": torch.where(defined, gaps, torch.nan)}

@@ -1,4 +1,4 @@
-"""The mutual information gap between factors, latent by latent."""
+"""Mutual information gap of each latent between two factors."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -20,33 +20,32 @@ Uninformative = Literal["left_out", "zero"]
 @final
 @dataclass(frozen=True)
 class MIGSup(InformationMetric):
-    """MIG with the roles of latents and factors swapped, MIG-sup (Li et al., arXiv:2002.10549v1).
+    """MIG with the roles of latents and factors exchanged, MIG-sup (Li et al., arXiv:2002.10549v1).
 
-    MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where latent j has the largest shares of the
-    entropies of factors a and b. Higher is better, at most 1: every latent determines one factor and is independent
-    of all others. A latent with at most `threshold` nats about every factor has no score and does not
-    count ("left_out"), or scores 0 ("zero"). With one factor, b counts 0.
+    MIG-sup = mean_j (I(z_j; v_a) / H(v_a) - I(z_j; v_b) / H(v_b)), where a and b are the factors with the largest and
+    the second largest I(z_j; v_k) / H(v_k). Higher is better. The maximum 1 means that every latent determines one
+    factor and is independent of all other factors. A latent with at most `threshold` nats about every factor is
+    excluded ("left_out") or has the score 0 ("zero"). With one factor, the second term is 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
     quantity: ClassVar[str] = "MIG-sup"
     ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
-    why_undefined: ClassVar[str] = "No latent has more information about a factor than the threshold: undefined."
-
+    why_undefined: ClassVar[str] = "The score is undefined, because no latent has more information than the threshold."
     uninformative: Uninformative = "left_out"
-    """The treatment of latents without information about a factor: left out, or counted as zero."""
+    """Treatment of latents without information about a factor: left out, or counted as zero."""
     threshold: float = 0.01
-    """The largest information of an uninformative latent about any factor, in nats."""
+    """Maximum information of an uninformative latent about any factor, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)
-        # Clipped before the gap, as in MIG: below zero there is only rounding and sampling noise.
+        # Clipped before the gap, as in MIG, because negative estimates are errors.
         table = information.mutual_information[:, defined].clamp(min=0)
         gaps = top_two((table / information.factor_entropy[defined]).T).gap
         informative = table.amax(dim=1) > self.threshold
         if self.uninformative == "zero":
             per_latent = torch.where(informative, gaps, 0.0)
             return {"value": per_latent.mean(), "per_latent": per_latent}
-        # Without any informative latent 0 / 0: NaN.
+        # NaN (0 / 0) without informative latents.
         value = torch.where(informative, gaps, 0.0).sum() / informative.sum()
         return {"value": value, "per_latent": torch.where(informative, gaps, torch.nan)}

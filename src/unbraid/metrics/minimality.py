@@ -23,29 +23,28 @@ Uninformative = Literal["left_out", "zero"]
 class Minimality(InformationMetric):
     """Minimality and sufficiency of latents for single factors (Almudévar et al., arXiv:2408.07016v3).
 
-    The value is mean_j max_k I(z_j; v_k) / I(x; z_j): the share of a latent's information about the image that is about
-    one factor. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k): the share of a factor that one latent
-    determines. Higher is better, at most 1 if every factor is known in all images.
+    The value is mean_j max_k I(z_j; v_k) / I(x; z_j), the share of the information of a latent that is about one
+    factor. The part "sufficiency" is mean_k max_j I(z_j; v_k) / H(v_k), the share of a factor that one latent
+    determines. Higher is better. The maximum is 1 if all labels are known.
 
-    Neither quantity compares factors with each other, so both remain valid for dependent factors. A latent with at
-    most `threshold` nats about the image has no share: it is "left_out", or counts "zero". For binned means I(x; z_j)
-    is H(z_j), so `MeansHistogram(15)` gives max_k I / H(z_j), as in the authors' code.
+    Both quantities are also valid for dependent factors. A latent with at most `threshold` nats about the image is
+    excluded ("left_out") or counts as 0 ("zero"). For binned means, I(x; z_j) is H(z_j), so `MeansHistogram(15)` gives
+    max_k I / H(z_j), as in the authors' code.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
-    # If a factor is known in some images only, the information there may exceed that of all images.
+    # With missing labels, the information in the labeled images may exceed the information in all images.
     limits: ClassVar[Interval] = (0.0, math.inf)
     needs_entropies: ClassVar[bool] = True
     quantity: ClassVar[str] = "minimality"
     quantity_of_factors: ClassVar[str] = "sufficiency"
     reported_parts: ClassVar[Mapping[str, bool]] = MappingProxyType({"sufficiency": True})
     ranges: ClassVar[Mapping[str, Interval]] = MappingProxyType({"threshold": NOT_NEGATIVE})
-    why_undefined: ClassVar[str] = "No latent has more information about the image than the threshold: undefined."
-
+    why_undefined: ClassVar[str] = "The score is undefined, because no latent has more information than the threshold."
     uninformative: Uninformative = "left_out"
-    """The treatment of latents without information about the image: left out, or counted as zero."""
+    """Treatment of latents without information about the image: left out, or counted as zero."""
     threshold: float = 0.01
-    """The largest information of an uninformative latent about the image, in nats."""
+    """Maximum information of an uninformative latent about the image, in nats."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined, whole = varies(information.factor_entropy), information.informativeness
@@ -54,7 +53,7 @@ class Minimality(InformationMetric):
         share = table[:, defined].amax(dim=1) / torch.where(informative, whole, 1.0)
         counted = torch.where(informative, share, 0.0)
         sufficiency = table.amax(dim=0) / torch.where(defined, information.factor_entropy, 1.0)
-        # Without any informative latent 0 / 0: NaN.
+        # NaN (0 / 0) without informative latents.
         num_latents = informative.sum() if self.uninformative == "left_out" else len(whole)
         rest = torch.nan if self.uninformative == "left_out" else 0.0
         return {

@@ -1,4 +1,4 @@
-"""The dependence of two latents, from bins."""
+"""Dependence of pairs of latents, computed from bins."""
 
 import math
 from collections.abc import Sequence
@@ -20,19 +20,19 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import ANY_LABELS, labels_aside
 
 _MAX_BINS = 10_000
-# With more cells than this, only cells with images are counted.
+# With more cells, only cells that contain images are stored.
 _MAX_DENSE_CELLS = 4_000_000
 
 
 @final
 @dataclass(frozen=True)
 class MISJED(Metric):
-    """Mean over pairs of latents of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B), in B bins. Lower is better.
+    """MISJED, the mean over pairs of latents of (H(z_i) + H(z_j) - H(mean_i, mean_j)) / (2 log B) with B bins.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference"). H(z_i) is the
-    entropy of the aggregate posterior in the bins of `estimator`. The joint entropy is computed from the posteriors'
-    means. Table 5 of the paper uses 50 bins. The score is not a mutual information: wide posteriors raise it, and it
-    may be negative. The tables hold the matrix, in nats and normalized; the formula also defines the diagonal.
+    Lower is better. Do & Tran, arXiv:1908.09961v4, section 3.2 ("mutual information sums joint entropy difference").
+    H(z_i) is the entropy of the aggregate posterior in the bins of `estimator`. The joint entropy is computed from the
+    posterior means. Table 5 of the paper uses 50 bins. The score is not a mutual information: it is larger for wide
+    posteriors and may be negative. The tables contain the matrix in nats and the normalized matrix.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, 1.0)
@@ -41,14 +41,14 @@ class MISJED(Metric):
     needs_factors: ClassVar[bool] = False
 
     estimator: Quantized = Quantized()
-    """The estimator of entropies."""
+    """Estimator of entropies."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.estimator.num_bins > _MAX_BINS:
             raise SpecError(
-                f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, because a "
-                "pair of latents needs its square."
+                f"MISJED: num_bins is {self.estimator.num_bins}; expected at most {_MAX_BINS:,}, because pairs of "
+                "latents have num_bins**2 cells. Use fewer bins."
             )
 
     def measure(self, statistics: Statistics) -> Score:
@@ -56,7 +56,7 @@ class MISJED(Metric):
         table = _table(statistics, self.estimator)
         pairs = tuple(combinations(range(len(table)), 2))
         if not pairs:
-            notes: tuple[str, ...] = ("MISJED compares pairs of latents, and there is only one.",)
+            notes: tuple[str, ...] = ("The score is undefined, because the codes have only one latent.",)
             value, is_settled = Value(math.nan), None
         else:
             error, change = math.nan, None
@@ -77,7 +77,7 @@ class MISJED(Metric):
         """Returns the change of the value with twice as many bins, on a subset of the images."""
         some, finer = statistics.subset(), replace(self.estimator, num_bins=2 * self.estimator.num_bins)
         before, after = (_mean(_table(some, each), pairs) / _scale(each) for each in (self.estimator, finer))
-        return after - before, f"{finer.num_bins} bins in place of {self.estimator.num_bins}"
+        return after - before, f"{finer.num_bins} bins instead of {self.estimator.num_bins}"
 
 
 def _scale(estimator: Quantized) -> float:
@@ -90,7 +90,7 @@ def _mean(table: Float64[Tensor, "latent latent"], pairs: Sequence[tuple[int, in
 
 
 def _table(statistics: Statistics, estimator: Quantized) -> Float64[Tensor, "latent latent"]:
-    """Returns H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
+    """Returns the matrix H(z_i) + H(z_j) - H(mean_i, mean_j), in nats."""
     alone = entropy(estimator.sums(statistics).marginal)
     bins = estimator.bins
     places = _places(statistics, bins)
@@ -103,7 +103,7 @@ def _table(statistics: Statistics, estimator: Quantized) -> Float64[Tensor, "lat
 
 
 def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]:
-    """Returns the bin of each mean."""
+    """Returns the bin index of each mean."""
     return statistics.once(
         ("bins_of_means", bins), lambda: own_bin(statistics.codes.mean.T, bins.edges(statistics.codes.mean.device))
     )
@@ -112,7 +112,7 @@ def _places(statistics: Statistics, bins: Bins) -> Int64[Tensor, "latent image"]
 def _histogram(
     statistics: Statistics, places: Int64[Tensor, "latent image"], i: int, j: int, bins: Bins
 ) -> tuple[Float64[Tensor, " cell"], Int64[Tensor, " image"]]:
-    """Returns the mass of the images in each cell of two latents' means, and the cell index of each image."""
+    """Returns the mass of each cell of the means of two latents, and the cell index of each image."""
     weights = None if statistics.codes.weights is None else statistics.weights
     cells, num_cells = places[i] * bins.num_bins + places[j], bins.num_bins**2
     if num_cells > _MAX_DENSE_CELLS:
@@ -124,7 +124,7 @@ def _histogram(
 def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequence[tuple[int, int]]) -> float:
     """Returns the standard error of the mean over pairs.
 
-    It is computed from the influence of each image on the entropies, -log Q(own bin) - H.
+    The error is computed from the influence of each image on the entropies, -log Q(bin of the image) - H.
     """
     rows, bins = statistics.influence_sample.rows, estimator.bins
     places = _places(statistics, bins)
@@ -134,7 +134,7 @@ def _standard_error(statistics: Statistics, estimator: Quantized, pairs: Sequenc
     for i, j in pairs:
         masses, cells = _histogram(statistics, places, i, j, bins)
         own = masses[cells[rows]]
-        # A weight of 0 leaves its cell empty, and counts for nothing.
+        # Cells that contain only images with a weight of 0 are empty and have no influence.
         surprise = torch.where(own > 0, -own.clamp(min=torch.finfo(torch.float64).tiny).log(), 0.0)
         total += alone[:, i] + alone[:, j] - scale * (surprise - entropy(masses))
     return float(total.square().mean().sqrt() / len(pairs) / math.sqrt(len(statistics.codes)))

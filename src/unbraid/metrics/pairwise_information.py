@@ -15,7 +15,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 from unbraid.metrics.sampled_metric import SampledEntropies
 from unbraid.metrics.separation_metric import SeparationMetric
 
-# The most densities of pairs at draws: they take about 2 GB.
+# Maximum number of densities of pairs at draws, which take about 2 GB.
 _MOST_DENSITIES = 12_000_000
 
 
@@ -24,12 +24,12 @@ _MOST_DENSITIES = 12_000_000
 class PairwiseInformation(SeparationMetric):
     """Mean mutual information of pairs of latents, I(z_i, z_j) (Do & Tran, arXiv:1908.09961v4, eq. 3).
 
-    I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j), in nats; the value is the mean over pairs. Lower is better; 0 means
+    I(z_i, z_j) = H(z_i) + H(z_j) - H(z_i, z_j), in nats. The value is the mean over pairs. Lower is better; 0 means
     independent latents. Eq. 2 of the paper is the shared information about the image, I(x, z_i, z_j) = I(x, z_i) +
     I(x, z_j) - I(x, (z_i, z_j)) = I(z_i, z_j) - I(z_i, z_j | x). It equals eq. 3 for latents that are independent given
-    the image; otherwise it may be negative. The parts are "max" for eq. 3, and "of_image" (the mean) and "of_image_max"
-    for eq. 2. The tables hold both quantities for all pairs, with NaN on the diagonal. Each pair takes a pass over
-    draws and images.
+    the image, and may be negative for other latents. The part "max" is the maximum of eq. 3; "of_image" and
+    "of_image_max" are the mean and the maximum of eq. 2. The tables contain both quantities for all pairs, with NaN on
+    the diagonal. The time is proportional to the number of pairs.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)
@@ -43,11 +43,11 @@ class PairwiseInformation(SeparationMetric):
         given, most = statistics.given_draws, _MOST_DENSITIES // max(1, len(pairs))
         num_draws = self.estimator.num_samples if given is None else len(given)
         if num_draws > most:
-            fewer = f"Use at most {most:,} draws, as in pairwise-information:sampled:{most}, or choose some latents."
+            fewer = f"Use at most {most:,} draws, e.g. pairwise-information:sampled:{most}, or fewer latents."
             raise CodesError(
-                f"PairwiseInformation: {statistics.codes.num_latents} latents make {len(pairs):,} pairs with "
+                f"PairwiseInformation: {statistics.codes.num_latents} latents have {len(pairs):,} pairs with "
                 f"{num_draws:,} draws each; expected at most {_MOST_DENSITIES:,} pairs times draws (about 2 GB). "
-                f"{fewer if most > 1 else 'Choose some latents.'}"
+                f"{fewer if most > 1 else 'Use fewer latents.'}"
             )
         return self.sampled(statistics, pairs)
 
@@ -77,7 +77,7 @@ class PairwiseInformation(SeparationMetric):
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
         has_no_pair = codes.num_latents == 1
-        return ("PairwiseInformation compares pairs of latents, and there is only one.",) if has_no_pair else ()
+        return ("The score is undefined, because the codes have only one latent.",) if has_no_pair else ()
 
 
 def _largest(numbers: Tensor) -> Tensor:

@@ -1,6 +1,6 @@
 """Metrics with the settings of published code, for comparison with published numbers (see docs/metrics/published.md).
 
-The quantities agree up to noise: published images and random draws differ from those used here.
+The scores agree up to noise, because published images and random draws differ from those used here.
 """
 
 from collections.abc import Callable
@@ -32,11 +32,11 @@ from unbraid.metrics.sepin import SEPIN
 from unbraid.metrics.top_attributes import TopAttributes
 from unbraid.metrics.zdiff import ZDiff
 
-# The least density in Do & Tran's code.
+# Minimum density in Do & Tran's code.
 _FLOOR = 1e-8
-# The number of rows that DisDiff and the authors of QLAE score.
+# Number of rows that DisDiff and the authors of QLAE use.
 _NUM_ROWS = 10_000
-# More than any dataset has, for all rows.
+# More rows than any dataset has, which selects all rows.
 _ALL_IMAGES = 10**7
 
 
@@ -44,7 +44,7 @@ def disentanglement_lib() -> tuple[Metric, ...]:
     """Returns the metrics of disentanglement_lib (Locatello et al., arXiv:1811.12359v4).
 
     The settings are from the configuration files of disentanglement_lib. MIG, modularity, IRS and the total correlation
-    read all rows; disentanglement_lib reads 10,000.
+    use all rows, and disentanglement_lib 10,000 rows.
     """
     return (
         MIG(MeansHistogram(20)),
@@ -67,9 +67,9 @@ def chen() -> tuple[Metric, ...]:
 def kumar() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DIP-VAE describe them: Kumar et al., arXiv:1711.00848v1, section 3.
 
-    Attribute vectors read all images: score with fit="train" and part="test" for the split of the paper. Correlations
-    with shape use its value index, presumably as in the paper. The last metric is an addition: correlations without
-    dead latents, because tiny means may correlate strongly.
+    Attribute vectors use all images. Score with fit="train" and part="test" for the split of the paper. Correlations
+    with shape use the value index of the shape, presumably as in the paper. The last metric is an addition:
+    correlations without dead latents, whose small means may have strong correlations.
     """
     return (
         ZDiff(classifier="svm"),
@@ -83,7 +83,8 @@ def kumar() -> tuple[Metric, ...]:
 def do_tran() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of JEMMIG and SEPIN compute them: Do & Tran, arXiv:1908.09961v4.
 
-    The authors fit and score the regressions of explicitness on all rows; here 10,000 rows train and 5,000 test.
+    The authors fit and score the regressions of explicitness on all rows. Here, 10,000 training rows and 5,000 test
+    rows are used.
     """
     return (
         RMIG(Quantized(masses="rectangle")),
@@ -105,8 +106,8 @@ def do_tran() -> tuple[Metric, ...]:
 def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
     """Returns InfoM, InfoC and InfoE as the authors of QLAE compute them: Hsu et al., arXiv:2305.18378v2.
 
-    The authors score the means of 10,000 images and ignore the std of posteriors. `discrete` is for quantized codes,
-    for which the authors count levels.
+    The authors use the means of 10,000 images and ignore the std of posteriors. `discrete` is for quantized codes,
+    whose levels the authors count.
     """
     means = Neighbors(k=10, reads="mean", num_samples=_NUM_ROWS)
     return (InfoMEC(Levels(_NUM_ROWS) if discrete else means, active="range", explicitness="in_sample"),)
@@ -115,8 +116,8 @@ def infomec(*, discrete: bool = False) -> tuple[Metric, ...]:
 def disdiff() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
 
-    Each latent of DisDiff is the first principal component of a vector: score with groups="pca". The metrics are those
-    of disentanglement_lib, with MIG on 10,000 rows.
+    The authors replace each vector latent of DisDiff by its first principal component, so score with groups="pca". The
+    metrics are those of disentanglement_lib, with MIG on 10,000 rows.
     """
     return (
         ZDiff(classifier="logistic"),
@@ -145,5 +146,5 @@ def like(name: str) -> tuple[Metric, ...]:
     """
     canonical = name.strip().lower().replace("_", "-")
     if canonical not in _BY_NAME:
-        raise SpecError(f"There are no settings like {name!r}. {suggestion(canonical, _BY_NAME)}")
+        raise SpecError(f"There are no published settings {name!r}. {suggestion(canonical, _BY_NAME)}")
     return _BY_NAME[canonical]()

@@ -1,4 +1,4 @@
-"""The robust mutual information gap."""
+"""Robust mutual information gap."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -18,15 +18,16 @@ from unbraid.metrics.reductions.gaps import top_two, varies
 class RMIG(InformationMetric):
     """Robust mutual information gap, MIG in bins (Do & Tran, arXiv:1908.09961v4, section 3.3, eq. 10).
 
-    RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the most information about factor k,
-    in 100 bins by default. Higher is better, at most 1. The part "unnormalized" is the mean gap in nats. The table
-    "gap" holds the gap of each factor. With the same estimator, RMIG is MIG without MIG's clipping at 0.
+    RMIG = mean_k (I(z_a; y_k) - I(z_b; y_k)) / H(y_k), where latents a and b have the largest and the second largest
+    information about factor k. Higher is better, at most 1. The default estimator has 100 bins. The part "unnormalized"
+    is the mean gap in nats, and the table "gap" contains the gap of each factor. With the same estimator, RMIG differs
+    from MIG only in that negative information is not clipped to 0.
     """
 
     bounds: ClassVar[Interval] = (0.0, 1.0)
 
     estimator: Estimator = Quantized()
-    """The estimator of information."""
+    """Estimator of information."""
 
     def numbers(self, information: LatentInformation) -> dict[str, Tensor]:
         defined = varies(information.factor_entropy)

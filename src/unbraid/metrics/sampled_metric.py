@@ -1,4 +1,4 @@
-"""Metrics that are functions of joint entropies, averaged over draws from the aggregate posterior."""
+"""Base class of metrics that are functions of joint entropies, averaged over draws from the aggregate posterior."""
 
 import math
 from abc import abstractmethod
@@ -19,25 +19,25 @@ from unbraid.metrics.estimators.sampled import FIRST_HALF, Groups
 from unbraid.metrics.metric import OF_FACTORS, Feature, Metric, Score, Value, score_fields
 from unbraid.metrics.reductions.statistics import Statistics
 
-# A smaller change is rounding: sums of float32 terms are exact to 1e-5 nats.
+# Smaller changes are rounding errors of float32 terms.
 _ROUNDING = 1e-5
 
-# What a metric accepts that does not read labels.
+# Properties of labels that are accepted by metrics which do not read labels.
 ANY_LABELS: frozenset[Feature] = frozenset(OF_FACTORS)
 
 Conditional = Literal["analytic", "mc"]
 
-# The sets of latents with entropies: each alone, all, all but one, and the groups of the codes.
+# Sets of latents with entropies: single latents, all latents, all latents except one, and the groups of the codes.
 _SETS = ("each", "joint", "without", "groups")
 
 
 @final
 @dataclass(frozen=True)
 class _Average:
-    """An average over draws or images, with its influences.
+    """Average over draws or images, with influences.
 
     `half` is the average over the first half of the draws. `of_draws` is the influence of each draw on an average over
-    draws. `of_images` holds two estimates of the influence of each draw's image: the closed form of the image and the
+    draws. `of_images` contains two estimates of the influence of the image of each draw: in closed form, and from the
     value at the draw.
     """
 
@@ -52,8 +52,8 @@ class _Average:
 class SampledEntropies:
     """Entropies of the aggregate posterior and of the posteriors, averaged over draws, in nats.
 
-    The averages are "each" for H(z_i), "joint" for H(z), "without" for H(z_not_i), "groups" for H(z_group), and
-    for example "each_given_image" for H(z_i | x).
+    The averages are "each" for H(z_i), "joint" for H(z), "without" for H(z_not_i) and "groups" for H(z_group). The
+    suffix "_given_image" denotes conditional entropies, e.g. "each_given_image" for H(z_i | x).
     """
 
     entries: Mapping[str, _Average]
@@ -72,18 +72,18 @@ class SampledEntropies:
     def standard_error(self, function: Callable[[Averages], Tensor]) -> Tensor:
         """Returns the standard error of a function of the averages.
 
-        Its variance is the sum of the Monte-Carlo variance of the draws and the variance of the images.
+        The variance is the sum of the Monte Carlo variance of the draws and the sampling variance of the images.
         """
         of_draws = {name: entry.of_draws for name, entry in self.entries.items() if entry.of_draws is not None}
         error = standard_error(function, self.averages, of_draws, float(self.num_draws))
         return (error.square() + self.standard_error_of_images(function).square()).sqrt()
 
     def standard_error_of_images(self, function: Callable[[Averages], Tensor]) -> Tensor:
-        """Returns an upper estimate of the error of the images.
+        """Returns an upper estimate of the standard error due to the sampling of images.
 
-        The influence of an image is a mean over its posterior; a single draw estimates this mean with noise. Closed
-        forms lower the noise for some functions (the KL) and raise it for others (I(x, z), where it would cancel).
-        Both estimates are too large, so the smaller is returned.
+        The influence of an image is a mean over its posterior. A single draw is a noisy estimate of this mean. Closed
+        forms reduce the noise for some functions, such as the KL, and increase it for others, such as I(x, z), where
+        it would cancel. Both estimates are too large, so the smaller estimate is returned.
         """
         known = {name: entry.of_images for name, entry in self.entries.items() if entry.of_images is not None}
         closed, at_draws = ({name: pair[way] for name, pair in known.items()} for way in (0, 1))
@@ -91,13 +91,13 @@ class SampledEntropies:
         return torch.minimum(*errors)
 
     def with_mean_of(self, name: str, terms: Tensor) -> "SampledEntropies":
-        """Adds the average over draws of `terms`, one row per draw."""
+        """Adds the average over draws of `terms`, which has one row per draw."""
         away = _deviations(terms)
         half = terms[: (len(terms) + 1) // 2].mean(dim=0)
         return self._with(name, _Average(terms.mean(dim=0), half, away, (away, away)))
 
     def with_closed_form(self, name: str, average: Tensor, of_images: Tensor, at_draws: Tensor) -> "SampledEntropies":
-        """Adds an average over all images; `of_images` are terms of the images of draws, `at_draws` terms at draws."""
+        """Adds an average over all images, with the terms of the images of the draws and the terms at the draws."""
         return self._with(name, _Average(average, average, None, (_deviations(of_images), _deviations(at_draws))))
 
     def with_constant(self, name: str, value: Tensor) -> "SampledEntropies":
@@ -105,7 +105,7 @@ class SampledEntropies:
         return self._with(name, _Average(value, value))
 
     def beside(self, other: "SampledEntropies", prefix: str) -> "SampledEntropies":
-        """Adds the entropies of an equal number of independent draws of the same codes, with prefixed names."""
+        """Adds the entropies of independent draws of the same codes, with a prefix of their names."""
         others = {f"{prefix}{name}": entry for name, entry in other.entries.items()}
         return replace(self, entries={**self.entries, **others})
 
@@ -114,7 +114,7 @@ class SampledEntropies:
 
 
 def _deviations(terms: Tensor) -> Tensor:
-    """Returns the terms minus their mean, one row per term."""
+    """Returns the deviations of the terms from their mean, one row per term."""
     return (terms - terms.mean(dim=0)).reshape(len(terms), -1)
 
 
@@ -125,10 +125,11 @@ def sampled_entropies(
     density_floor: float | None = None,
     groups: Groups | None = None,
 ) -> SampledEntropies:
-    """Returns the entropies of these codes (Do & Tran, arXiv:1908.09961v4, appendix A.10).
+    """Estimates the entropies of codes from draws (Do & Tran, arXiv:1908.09961v4, appendix A.10).
 
-    H(. | x) is in closed form over all images ("analytic") or averaged over the same draws ("mc"). `groups` defaults to
-    the groups of the codes. `density_floor` reproduces the values of the authors' code (`log_densities`).
+    H(. | x) is computed in closed form for all images ("analytic") or as an average over the same draws ("mc").
+    `groups` defaults to the groups of the codes. `density_floor` reproduces the values of the authors' code; see
+    `log_densities`.
     """
     grouped = statistics.codes.groups if groups is None else groups
 
@@ -170,16 +171,16 @@ def _with_closed_forms(
 
 @dataclass(frozen=True)
 class SampledMetric(Metric):
-    """A metric computed from `SampledEntropies`: averages over the draws of `estimator`.
+    """Base class of metrics computed from `SampledEntropies`.
 
-    Densities are those of the mixture of all images. With `conditional="mc"` the noise of H(. | x) cancels in I(x, z),
-    which is at most log N for every draw. All metrics with equal settings share one pass over draws and images.
+    Densities are those of the mixture of all images. With `conditional="mc"`, the noise of H(. | x) cancels in I(x, z),
+    which is then at most log N. Metrics with equal settings share one pass over draws and images.
     """
 
     estimator: Sampled = Sampled()
-    """The number of draws, and their seed."""
+    """Number and seed of the draws."""
     conditional: Conditional = "analytic"
-    """The computation of H(. | x): in closed form over all images, or over the same draws as in Do & Tran's code."""
+    """Computation of H(. | x): in closed form, or as an average over draws as in Do & Tran's code (mc)."""
 
     @property
     def accepts(self) -> frozenset[Feature]:
@@ -187,17 +188,17 @@ class SampledMetric(Metric):
 
     @abstractmethod
     def entropies(self, statistics: Statistics) -> SampledEntropies:
-        """Returns the averages for `numbers`."""
+        """Returns the averages that are the input of `numbers`."""
 
     @abstractmethod
     def numbers(self, averages: Averages) -> dict[str, Tensor]:
-        """Returns all values of the score, as differentiable tensors.
+        """Returns all results of the score by name, as differentiable tensors.
 
-        The keys are "value" and the parts (scalars), "per_latent" (a vector), and the tables.
+        Scalars are "value" and the parts. Other tensors are "per_latent" and tables.
         """
 
     def notes(self, codes: Codes) -> tuple[str, ...]:
-        """Returns notes on these codes, by default none."""
+        """Returns notes on the codes, by default none."""
         del codes
         return ()
 
@@ -214,9 +215,9 @@ def sampled_score(
     entropies: SampledEntropies,
     numbers: Callable[[Averages], dict[str, Tensor]],
 ) -> Score:
-    """Returns the score with the values computed by `numbers` from sampled entropies.
+    """Computes a score from the results of `numbers` for sampled entropies.
 
-    The score is settled if half of the draws give a value within its interval.
+    The score is settled if the value from the first half of the draws is within the interval.
     """
     found = numbers(entropies.averages)
     scalars = [key for key, number in found.items() if number.ndim == 0]
@@ -236,7 +237,7 @@ def sampled_score(
 
 
 def labels_aside(statistics: Statistics) -> Statistics:
-    """Returns the statistics without continuous factors, which estimators reject and the metric does not read."""
+    """Returns the statistics without continuous factors, for metrics that do not read labels."""
     if any(labels.is_continuous for labels in statistics.codes.factors):
         return statistics.restricted(lambda labels: not labels.is_continuous)
     return statistics

@@ -1,4 +1,4 @@
-"""SAP: the gap between the best and the second best single latent in predicting each factor."""
+"""SAP: the difference between the best and the second best prediction of a factor from one latent."""
 
 import math
 from dataclasses import dataclass
@@ -20,7 +20,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 LatentClassifier = Literal["svm", "threshold"]
 FactorsAs = Literal["labels", "measurements"]
-# A variance below this is rounding: the correlation is 0.
+# Smaller variances are rounding errors, and the correlation is set to 0.
 _MIN_VARIANCE = 1e-12
 
 
@@ -29,24 +29,24 @@ _MIN_VARIANCE = 1e-12
 class SAP(Metric):
     """Separated attribute predictability (Kumar et al., *DIP-VAE*, arXiv:1711.00848v3, section 3).
 
-    SAP = mean_k (S_ik - S_jk), where latents i and j are the best single predictors of factor k (ICLR 2018). Higher is
-    better, at most 1. For a continuous factor S is the squared correlation with the latent's means, over all images.
-    For a discrete factor S is the test accuracy of a classifier on one latent. "svm" is a linear SVM (C = 0.01, with
-    balanced class weights) and plain accuracy, as in disentanglement_lib. "threshold" is the best threshold and
-    balanced accuracy, for factors with two values (others are left out). The SVM reads unscaled latents, except that
-    latents beyond 2^10, where its solver does not converge, are divided by a power of two.
+    SAP = mean_k (S_ik - S_jk), where latents i and j have the largest and the second largest score S for factor k (ICLR
+    2018). Higher is better, at most 1. For a continuous factor, S is the squared correlation with the means of a latent
+    over all images. For a discrete factor, S is the test accuracy of a classifier that reads one latent. "svm" is a
+    linear SVM (C = 0.01, balanced class weights) with plain accuracy, as in disentanglement_lib. "threshold" is the
+    best threshold with balanced accuracy, for factors with two values; other factors are left out. The SVM reads
+    unscaled latents. Only latents above 2^10, for which its solver does not converge, are divided by a power of two.
     """
 
     classifier: LatentClassifier = "svm"
-    """A linear SVM, or the best threshold for factors of two values."""
+    """Classifier: a linear SVM, or the best threshold for factors with two values."""
     factors_as: FactorsAs = "labels"
-    """The treatment of value indices of ordered factors: as labels or as measurements."""
+    """Treatment of value indices of ordered factors: as labels or as measurements."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
@@ -82,8 +82,8 @@ class SAP(Metric):
                     half[:, k] = self._accuracies(task.half(), 0)[0]
         if len(left_out) == len(tasks):
             raise CodesError(
-                f"SAP cannot score any of these factors: {', '.join(left_out)}. Use classifier='svm' and "
-                "factors_as='labels'."
+                f"SAP: the factors are {', '.join(left_out)}; expected at least one supported factor. Use "
+                "classifier='svm' and factors_as='labels'."
             )
         error = spread(torch.stack([_mean_gap(table) for table in resampled])) if num_resamples else math.nan
         value = Value.from_standard_error(_mean_gap(matrix), error, self.bounds)
@@ -111,11 +111,11 @@ class SAP(Metric):
             return "its values have no order"
         num_values = len(torch.cat([task.train_labels, task.test_labels]).unique())
         if self.classifier == "threshold" and not self._is_measured(task) and num_values > 2:
-            return f"{num_values} values, and one threshold separates two"
+            return f"{num_values} values instead of two"
         return None
 
     def _accuracies(self, task: PredictionTask, num_resamples: int) -> tuple[Tensor, Tensor]:
-        """Returns the score of each latent, and its scores in resamples of the test rows."""
+        """Returns the accuracy of each latent, and its accuracies in resamples of the test rows."""
         predicted = predicted_labels(task.train_codes, task.train_labels, task.test_codes, self.classifier, self.seed)
         weights = torch.full((1, len(predicted)), 1 / len(predicted), dtype=torch.float64)
         if num_resamples:
@@ -127,9 +127,9 @@ class SAP(Metric):
 
 
 def gaps(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, " factor"]:
-    """Returns the score of the best latent minus that of the second best, for each factor.
+    """Returns the largest minus the second largest score of each factor.
 
-    The gap of a single latent is its score. NaN columns stay NaN.
+    With a single latent, the gap is the score. Columns of NaN give NaN.
     """
     return top_two(matrix).gap
 
@@ -139,7 +139,7 @@ def squared_correlations(
     values: Float[Tensor, " image"] | Int64[Tensor, " image"],
     weights: Float[Tensor, " image"] | None = None,
 ) -> Float64[Tensor, " latent"]:
-    """Returns Cov(z_i, y)^2 / (Var z_i Var y), weighted by p(n); 0 if a variance is within rounding error."""
+    """Returns the squared correlations of latents and values, weighted by p(n); 0 for constant latents or values."""
     y = values.double()
     p = torch.full_like(y, 1 / len(y)) if weights is None else weights.double() / weights.double().sum()
     z, y = latents.double() - p @ latents.double(), y - p @ y
@@ -155,7 +155,7 @@ def predicted_labels(
     classifier: LatentClassifier = "svm",
     seed: int = 0,
 ) -> Int64[Tensor, "test latent"]:
-    """Returns the predictions of a classifier on each latent for the test rows."""
+    """Fits a classifier on each latent and returns the predictions for the test rows."""
     if bool((train_labels == train_labels[0]).all()):
         return train_labels[0].expand(test_codes.shape)
     columns = []
@@ -174,23 +174,23 @@ def predicted_labels(
 
 
 def _shrink(latent: Float64[Tensor, " train"]) -> float:
-    """Returns the scale of a latent for the SVM: 1, or a power of two that brings a larger one to 2^10."""
-    # liblinear stops far from the optimum on larger numbers: at 10^4 accuracies are off by 0.06, at 10^6 by half. At
-    # 2^10 the penalty on the weight is long negligible, so the exact classifier is the same.
+    """Returns the scale of a latent for the SVM: 1, or a power of two that reduces larger latents to 2^10."""
+    # For larger numbers liblinear stops far from the optimum, with errors of the accuracy of 0.06 at 10^4 and 0.5 at
+    # 10^6. At 2^10 the penalty on the weight is negligible, so the scale does not change the exact classifier.
     return 2.0 ** min(0, 10 - math.frexp(float(latent.abs().max()))[1])
 
 
 def plain_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the share of correctly predicted rows."""
+    """Returns the weighted fraction of correctly predicted rows."""
     return weights @ (predicted == labels[:, None]).double()
 
 
 def balanced_accuracy(
     predicted: Int64[Tensor, "row latent"], labels: Int64[Tensor, " row"], weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the recall of each value, averaged over the values that occur."""
+    """Returns the mean recall over the occurring values."""
     right = (predicted == labels[:, None]).double()
     recalls = []
     for value in labels.unique():
@@ -202,14 +202,14 @@ def balanced_accuracy(
 def _by_threshold(
     train: Float64[Tensor, " train"], labels: Int64[Tensor, " train"], test: Float64[Tensor, " test"]
 ) -> Int64[Tensor, " test"]:
-    """Returns the predictions of the threshold with the greatest balanced accuracy on the training rows.
+    """Returns the predictions of the threshold with the largest balanced accuracy on the training rows.
 
-    Every threshold between training values is tried.
+    All thresholds between training values are evaluated.
     """
     low, high = labels.unique().tolist()
     ranked = train.sort()
     is_high = (labels[ranked.indices] == high).double()
-    # After cutting below rank r: the share of either value that lies below the cut.
+    # Fraction of the rows of each value below a threshold at rank r.
     high_below, low_below = (
         torch.cat([part.new_zeros(1), part.cumsum(0) / part.sum()]) for part in (is_high, 1 - is_high)
     )
@@ -230,7 +230,7 @@ def _mean_gap(matrix: Float64[Tensor, "latent factor"]) -> Float64[Tensor, ""]:
 
 
 def _correlations(statistics: Statistics, factor: int, task: PredictionTask) -> tuple[Tensor, Tensor]:
-    """Returns squared correlations over all images, and their resamples, estimated from the rows of the task."""
+    """Returns squared correlations over all images, and resamples of them estimated from the rows of the task."""
     codes = statistics.codes
     labels = codes.factors[factor]
     known = slice(None) if labels.known is None else labels.known

@@ -1,4 +1,4 @@
-"""Scores as JSON. NaN and infinity, which JSON lacks, are written as null, "inf" and "-inf"."""
+"""Conversion of scores to and from JSON. NaN is written as null, and infinity as "inf" and "-inf"."""
 
 import json
 import math
@@ -12,12 +12,12 @@ from unbraid.metrics.metric import Score, Value
 
 
 def score_to_json(score: Score) -> dict[str, Any]:
-    """Returns the fields of the score as JSON values."""
+    """Converts the fields of a score to JSON values."""
     return {name: _to_json(value) for name, value in vars(score).items()}
 
 
 def score_from_json(content: dict[str, Any]) -> Score:
-    """Returns the score that `score_to_json` wrote."""
+    """Creates a score from the output of `score_to_json`."""
     return Score(
         metric=content["metric"],
         value=number_from_json(content["value"]),
@@ -37,19 +37,19 @@ def score_from_json(content: dict[str, Any]) -> Score:
 
 
 def score_key(content: dict[str, Any]) -> str:
-    """Returns a key that is equal for scores of the same metric, settings and scoring."""
+    """Returns a key that is equal for scores with equal metric, settings and scoring."""
     return json.dumps([content["metric"], content["settings"], content["scoring"]], sort_keys=True)
 
 
 def number_to_json(value: float) -> float | str | None:
-    """Returns a number as a JSON value: NaN as null, infinity as a string."""
+    """Converts a number to a JSON value: NaN to null, and infinity to a string."""
     if math.isnan(value):
         return None
     return value if math.isfinite(value) else str(value)
 
 
 def number_from_json(value: float | str | None) -> float:
-    """Returns the number that `number_to_json` wrote."""
+    """Converts the output of `number_to_json` to a number."""
     return math.nan if value is None else float(value)
 
 

@@ -1,4 +1,4 @@
-"""Scores as rows with one value each, and tables of rows as plain text, Markdown and HTML."""
+"""Rows with one value of a score each, and tables of rows as plain text, Markdown and HTML."""
 
 import html
 import json
@@ -10,7 +10,7 @@ from typing import Literal, final
 
 from unbraid.metrics.metric import Score, Value
 
-# The number of parts of a score that a table on a screen shows.
+# Maximum number of parts of a score in a displayed table.
 _MAX_PARTS = 6
 _NEGLIGIBLE = 1e-6
 _COLUMNS = ("metric", "value", "95 % interval", "better", "settled")
@@ -26,8 +26,8 @@ Quantity = Literal["value", "part", "factor", "latent"]
 class Row:
     """One value of a scorecard.
 
-    `of` is the name of the part, factor or latent; empty for the value of the metric. `badge` is a warning about the
-    whole scorecard, or empty.
+    `of` is the name of the part, factor or latent, and empty for the value of the metric. `badge` is a warning about
+    the complete scorecard, or empty.
     """
 
     name: str
@@ -44,7 +44,7 @@ class Row:
 
 
 def rows_of(name: str, score: Score, *, higher_is_better: bool | None) -> Iterator[Row]:
-    """Yields a row for the value, each part, each factor and each latent of a score."""
+    """Yields rows for the value, the parts, the factors and the latents of a score."""
     settings = json.dumps(dict(score.settings), sort_keys=True)
 
     def row(quantity: Quantity, of: str, value: Value) -> Row:
@@ -62,7 +62,7 @@ def rows_of(name: str, score: Score, *, higher_is_better: bool | None) -> Iterat
 
 
 def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple[str, ...]]:
-    """Returns the texts of values and parts, in the columns metric, value, 95 % interval, better, settled."""
+    """Returns table cells for values and parts, with the columns metric, value, 95 % interval, better and settled."""
     shown: list[tuple[str, ...]] = []
     num_parts = 0
     for row in rows:
@@ -82,7 +82,7 @@ def cells(rows: Sequence[Row], max_parts: int | None = _MAX_PARTS) -> list[tuple
 
 
 def plain_table(rows: Sequence[Row]) -> str:
-    """Returns the rows as plain text with aligned columns."""
+    """Formats rows as a plain text table with aligned columns."""
     table = [_COLUMNS, *cells(rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     lines = [
@@ -93,7 +93,7 @@ def plain_table(rows: Sequence[Row]) -> str:
 
 
 def markdown_table(rows: Sequence[Row]) -> str:
-    """Returns the rows as a Markdown table."""
+    """Formats rows as a Markdown table."""
     header = ["| " + " | ".join(_COLUMNS) + " |", "|---|---:|---:|:---:|---|"]
     return "\n".join(
         [*header, *("| " + " | ".join(_markdown_cell(cell) for cell in line) + " |" for line in cells(rows, None))]
@@ -101,7 +101,7 @@ def markdown_table(rows: Sequence[Row]) -> str:
 
 
 def html_table(rows: Sequence[Row]) -> str:
-    """Returns the rows as an HTML table."""
+    """Formats rows as an HTML table."""
     header = "".join(f"<th>{html.escape(name)}</th>" for name in _COLUMNS)
     body = "".join(
         "<tr>" + "".join(f"<td>{html.escape(cell).replace('  ', '&emsp;')}</td>" for cell in line) + "</tr>"
@@ -123,12 +123,12 @@ def number_text(value: float) -> str:
 
 
 def interval_text(low: float, high: float) -> str:
-    """Returns the interval as text, empty if it is unknown."""
+    """Formats an interval; empty if the interval is unknown."""
     return "" if math.isnan(low) or math.isnan(high) else f"{number_text(low)} to {number_text(high)}"
 
 
 def in_markdown(text: str) -> str:
-    """Returns the text with Markdown and HTML syntax escaped."""
+    """Escapes Markdown and HTML syntax."""
     return re.sub(r"[\\|\[\]`*]", r"\\\g<0>", text.replace("&", "&amp;").replace("<", "&lt;"))
 
 

@@ -1,4 +1,4 @@
-"""score_table: many scorecards as one table."""
+"""Table of several scorecards."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
@@ -11,10 +11,10 @@ from unbraid.metrics.scorecard import Scorecard
 def score_table(
     cards: Mapping[Any, Scorecard] | Iterable[Scorecard] | Scorecard, *, every_number: bool = False
 ) -> Table:
-    """Returns a table with a row per card: its name in the column "codes", then one column per score.
+    """Returns a table with a row for each card: its name in the column "codes", and one column per score.
 
-    Cards without names are numbered. With `every_number` the table has a row for each value of each card, as in
-    `Scorecard.to_csv`: intervals, parts, scores per factor and per latent.
+    Cards without names are numbered. With `every_number`, the table has a row for each value of each card, as in
+    `Scorecard.to_csv`, including intervals, parts, and values per factor and latent.
     """
     several = [cards] if isinstance(cards, Scorecard) else cards
     named = several if isinstance(several, Mapping) else dict(enumerate(several))

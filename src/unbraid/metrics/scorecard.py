@@ -1,4 +1,4 @@
-"""Scorecard: all scores of one set of codes, with their provenance."""
+"""Scorecard with all scores of one set of codes and their provenance."""
 
 import html
 import json
@@ -27,7 +27,7 @@ from unbraid.metrics.scoring import Scoring
 from unbraid.metrics.unused_latents import badge
 
 _FORMAT = 1
-# The fields that JSON holds by their names.
+# Fields that are stored in JSON under their names.
 _PLAIN = (
     "num_images",
     "num_latents",
@@ -44,22 +44,21 @@ SUFFIXES = (".json", ".csv", ".md")
 
 
 class NoScoreError(CodesError, KeyError):
-    """Raised if a card does not have a score. The message has the reason."""
+    """Raised if a scorecard does not have a score. The message contains the reason."""
 
-    __str__ = Exception.__str__  # a KeyError shows its message in quotation marks
+    __str__ = Exception.__str__  # KeyError.__str__ quotes the message
 
 
 @final
 @dataclass(frozen=True, eq=False, repr=False)
 class Scorecard(Mapping[str, Score]):
-    """Mapping from names of metrics to their scores.
+    """Mapping from the names of metrics to scores.
 
-    `card["mig"]` is a `Score`, `print(card)` prints a table, and `card.save("scores.json")` saves it.
-
-    `refused` maps metrics that do not accept these codes to the reasons, `left_out` maps metrics that were not tried to
-    the reasons, and `failed` maps metrics to the tracebacks of unexpected errors. `notes` apply to all scores.
-    `num_unused` is the number of latents without information about the image, None if unknown. With fewer than two used
-    latents, the card has a `badge`. `seed` is the seed of all metrics, None if each metric used its configured seed.
+    `card["mig"]` is a `Score`, `print(card)` prints a table, and `card.save("scores.json")` saves the card. `refused`
+    contains the reasons for metrics that do not support the codes, `left_out` the reasons for metrics that were not
+    computed, and `failed` the tracebacks of unexpected errors. `notes` apply to all scores. `num_unused` is the number
+    of latents without information about the image, or None if unknown. With fewer than two used latents, the card has
+    a `badge`. `seed` is the seed of all metrics, or None if each metric used its own seed.
 
     Examples:
         >>> import numpy as np
@@ -92,35 +91,35 @@ class Scorecard(Mapping[str, Score]):
     def __post_init__(self) -> None:
         if len(self.names) != len(self.scores) or len(set(self.names)) < len(self.names):
             raise SpecError(
-                f"A scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; give each score a "
-                "unique name."
+                f"The scorecard has {len(self.scores)} scores and the names {', '.join(self.names)}; expected one "
+                "unique name per score. Rename the scores."
             )
 
     def __getitem__(self, name: str) -> Score:
-        """Returns the score with this name or of this metric class: `card["mig"]` and `card["MIG"]`.
+        """Returns the score with the given name or metric class, e.g. `card["mig"]` or `card["MIG"]`.
 
-        If the default estimator of a metric was replaced, its name refers to the replacement: "mig" to
-        "mig:means-histogram".
+        If the default estimator of a metric was replaced, the name of the metric refers to the replacement, e.g. "mig"
+        to "mig:means-histogram".
 
         Raises:
-            NoScoreError: There is no such score; the message has the reason.
+            NoScoreError: There is no such score. The message contains the reason.
         """
         same = self._same(name)
         if len(same) > 1:
-            raise NoScoreError(f"There are several scores of {name} here: {', '.join(same)}. Name one of them.")
+            raise NoScoreError(f"The scorecard has several scores of {name}. Use one of the names {', '.join(same)}.")
         name = same[0] if same else name
         if name in self.names:
             return self.scores[self.names.index(name)]
         if name in self.refused:
-            raise NoScoreError(f"{name} is not defined for these codes: {self.refused[name]}")
+            raise NoScoreError(f"{name} is undefined for these codes: {self.refused[name]}")
         if name in self.left_out:
             raise NoScoreError(f"{name} was left out: {self.left_out[name]}")
         if name in self.failed:
-            raise NoScoreError(f"{name} failed, so it has no score:\n{self.failed[name]}")
-        raise NoScoreError(f"There is no score {name!r} here. There are {', '.join(self.names)}.")
+            raise NoScoreError(f"{name} has no score, because it failed:\n{self.failed[name]}")
+        raise NoScoreError(f"The scorecard has no score {name!r}. Use one of the names {', '.join(self.names)}.")
 
     def _same(self, name: str) -> list[str]:
-        """Returns the name as spelled in this card, or else the names of all scores of a metric."""
+        """Returns the name as spelled in the card, or the names of all scores of a metric class."""
         known = [*self.names, *self.refused, *self.left_out, *self.failed]
         spelled = [spelling for spelling in (name, str(name).lower().replace("_", "-")) if spelling in known][:1]
         if spelled and spelled[0] in self.left_out:
@@ -144,7 +143,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def rows(self) -> list[Row]:
-        """All values of the card: scores, parts, per factor, per latent."""
+        """All values of the card: scores, parts, and values per factor and latent."""
         return [
             replace(row, badge=self.badge)
             for name, score in zip(self.names, self.scores, strict=True)
@@ -165,7 +164,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def scored_factors(self) -> tuple[str, ...]:
-        """Factors with a defined value in at least one score. Factors that never vary have none."""
+        """Factors with a defined value in at least one score, which excludes constant factors."""
         scored = {name for score in self.scores for name, value in score.per_factor.items() if not math.isnan(value)}
         return tuple(name for name in self.factor_names if name in scored)
 
@@ -181,7 +180,7 @@ class Scorecard(Mapping[str, Score]):
 
     @property
     def remarks(self) -> dict[str, list[str]]:
-        """Sentences by heading: "failed", "not defined", "left out", "notes". Metrics with equal reasons are merged."""
+        """Sentences by heading ("failed", "not defined", "left out", "notes"), with equal reasons of metrics merged."""
         by_note: dict[str, list[str]] = defaultdict(list)
         for name, score in zip(self.names, self.scores, strict=True):
             for note in score.notes:
@@ -216,17 +215,18 @@ class Scorecard(Mapping[str, Score]):
         return [form.format(self.badge)] if self.badge else []
 
     def to_json(self) -> str:
-        """Returns the whole card with tables, as JSON. NaN is null; infinity is "inf"."""
+        """Converts the complete card, with tables, to JSON. NaN is null, and infinity is "inf"."""
         return json.dumps(self._content(), indent=2, allow_nan=False) + "\n"
 
     @classmethod
     def from_json(cls, text: str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """Returns the card that `to_json` wrote. `packages` may define its classes, beside unbraid."""
+        """Creates a card from the output of `to_json`. Its classes must be in unbraid or in `packages`."""
         try:
             content = json.loads(text)
             if content["format"] != _FORMAT:
                 raise CodesError(
-                    f"This scorecard has format {content['format']!r}; this version of unbraid reads {_FORMAT}."
+                    f"The scorecard has format {content['format']!r}; expected {_FORMAT}. Score the codes again, or "
+                    "use another version of unbraid."
                 )
             scores = content["scores"]
             fields = {name: content[name] for name in _PLAIN}
@@ -239,17 +239,19 @@ class Scorecard(Mapping[str, Score]):
                 **fields | {name: tuple(fields[name]) for name in ("factor_names", "notes")},
             )
         except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError):
-            raise CodesError("This is not a scorecard in the format of unbraid. Score the codes again.") from None
+            raise CodesError(
+                "The text is not a scorecard; expected the output of to_json. Score the codes again."
+            ) from None
 
     def to_csv(self) -> str:
-        """Returns CSV with one row per value: scores, parts, per factor and per latent. Undefined values are empty."""
+        """Converts the card to CSV with one row per value, as in `rows`. Undefined values are empty."""
         records = [asdict(row) for row in self.rows]
         for record in records:
             record |= {name: None for name, value in record.items() if isinstance(value, float) and math.isnan(value)}
         return Table.from_records(records).to_csv()
 
     def to_markdown(self) -> str:
-        """Returns a Markdown table of values and parts, with all notes."""
+        """Converts the card to a Markdown table of values and parts, with all notes."""
         remarks = [
             f"**{title}**\n\n" + "\n".join(f"- {in_markdown(sentence)}" for sentence in sentences)
             for title, sentences in self.remarks.items()
@@ -258,21 +260,21 @@ class Scorecard(Mapping[str, Score]):
         return "\n\n".join([headline, *self._badges("**{}.**"), markdown_table(self.rows), *remarks]) + "\n"
 
     def to_pandas(self) -> Any:
-        """Returns the rows of `to_csv` as a pandas DataFrame. Needs pandas."""
+        """Converts `rows` to a pandas DataFrame. Requires pandas."""
         return Table.from_records(map(asdict, self.rows)).to_pandas()
 
     def save(self, path: Path | str, *, overwrite: bool = False) -> Path:
-        """Writes the card as .json, .csv or .md, by the suffix. An existing file is kept unless `overwrite`."""
+        """Writes the card as .json, .csv or .md, by the suffix. Raises if the file exists, unless `overwrite`."""
         path = check_target(path, overwrite=overwrite)
         files.write_text(path, {".json": self.to_json, ".csv": self.to_csv, ".md": self.to_markdown}[path.suffix]())
         return path
 
     @classmethod
     def load(cls, path: Path | str, *, packages: Sequence[str] = ()) -> "Scorecard":
-        """Reads a card from the .json that `save` wrote."""
+        """Reads a card from a .json file written by `save`."""
         path = Path(path)
         if not path.is_file():
-            raise CodesError(f"There is no file {path}. Give the path of a scorecard saved as .json.")
+            raise CodesError(f"{path} does not exist. Pass the path of a scorecard saved as .json.")
         try:
             return cls.from_json(files.read_bytes(path).decode(), packages=packages)
         except (CodesError, ValueError) as error:
@@ -295,24 +297,24 @@ class Scorecard(Mapping[str, Score]):
 
 
 def by_reason(reasons: Mapping[str, str]) -> list[str]:
-    """Returns a sentence for each reason, with the names of the metrics that share it."""
+    """Returns a sentence for each reason, with the names of all metrics that have the reason."""
     names: dict[str, list[str]] = defaultdict(list)
     for name, reason in reasons.items():
-        # "MIG does not take ..." is the same for MIG and for others.
-        names[re.sub(r"^\w+ (?=does not take )", "", reason)].append(name)
+        # Without the name of the metric, "MIG does not support ..." is equal for several metrics.
+        names[re.sub(r"^\w+ (?=does not support )", "", reason)].append(name)
     return [f"{', '.join(sharing)}: {reason}" for reason, sharing in names.items()]
 
 
 def check_target(path: Path | str, *, overwrite: bool = False) -> Path:
-    """Returns the path. Raises SpecError if no scorecard can be saved there; call this before long computations."""
+    """Returns the path, or raises SpecError if no scorecard can be saved there. Call this before long computations."""
     path = Path(path)
     if path.suffix not in SUFFIXES:
         raise SpecError(
-            f"A scorecard is saved as {', '.join(SUFFIXES)}, by its suffix, and {str(path)!r} has none of them."
+            f"The path is {str(path)!r}; expected the suffix {', '.join(SUFFIXES)}. Add one of these suffixes."
         )
     files.check_writable(path)
     if not path.parent.is_dir():
         raise SpecError(f"{files.no_folder(path.parent)} Create it before saving {path.name}.")
     if path.exists() and not overwrite:
-        raise SpecError(f"{path} exists and is kept. Choose another name, or overwrite it.")
+        raise SpecError(f"{path} exists; expected a new file. Choose another name, or pass overwrite=True.")
     return path

@@ -1,4 +1,4 @@
-"""The config that selects the codes to score."""
+"""Config that selects the images, factors and weights to score."""
 
 import functools
 from collections.abc import Collection, Iterable, Mapping, Sequence
@@ -25,7 +25,7 @@ Sampling = Literal["data"] | Joint | None
 @final
 @dataclass(frozen=True)
 class Scoring(Config):
-    """The images, factors and weights to score. Scores are stored with it, their metric and its settings.
+    """Images, factors and weights to score. Scores contain the fields that differ from their defaults.
 
     Examples:
         >>> Scoring(part="test", factors=["size"]).changes()
@@ -33,68 +33,69 @@ class Scoring(Config):
     """
 
     part: ScoredPart = "train"
-    """The images of a run: the training images, the images held out by its subset ("test"), or the whole dataset."""
+    """Images of a run: the training images, the images held out from training (test), or all images of the dataset."""
     factors: tuple[str, ...] = ()
-    """The names of the factors; empty for all."""
+    """Names of the factors; empty for all."""
     sampling: Sampling = None
-    """The probabilities of images: as in training (None), as in the dataset ("data"), or by a joint table of factors.
-    """
+    """Probabilities of images: as in training (None), as in the dataset (data), or a joint table of factors."""
     discrete: Discrete | None = None
-    """Discrete latents for metrics that do not take them: columns of probabilities, or left out; None raises."""
+    """Discrete latents for metrics without support for them: as columns of probabilities, or left out; None raises."""
     fraction: float = 1.0
-    """The share of the images, drawn without replacement with a fixed seed."""
+    """Fraction of the images, drawn without replacement with a fixed seed."""
     fit: Fit = "part"
-    """The training images of predictors: some of the same part, or, for the part "test", the run's training images."""
+    """Training images of predictors: images of the scored part, or, for part=test, the training images of the run."""
     step: int | None = None
-    """The step of a snapshot of the model; None for the end of training."""
+    """Step of a snapshot of the model; None for the end of training."""
     subset: Subset | None = None
-    """A subset of the part "all"; None for all images."""
+    """Subset of the images for part=all; None for all images."""
     one_vs_rest: tuple[str, ...] = ()
-    """The names of factors to replace by a binary attribute for each of their values."""
+    """Names of factors to replace by a binary attribute for each value."""
     groups: Groups | None = None
-    """Groups of latents as one latent each, the first principal component of its means; None for single latents."""
+    """Replacement of each group of latents by the first principal component of its means (pca), or None."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 < self.fraction <= 1:
-            raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number above 0, and at most 1.")
+            raise SpecError(f"Scoring: fraction is {self.fraction}; expected a number > 0 and <= 1. Pass e.g. 0.5.")
         if self.step is not None and self.step < 1:
-            raise SpecError(f"Scoring: step is {self.step}; expected at least 1, or None for the end of training.")
+            raise SpecError(f"Scoring: step is {self.step}; expected >= 1. Pass None for the end of training.")
         if len(set(self.factors)) < len(self.factors):
-            raise SpecError(f"Scoring: factors is {', '.join(self.factors)}; expected each name once.")
+            raise SpecError(
+                f"Scoring: factors is {', '.join(self.factors)}; expected different names. Remove duplicates."
+            )
         if self.fit == "train" and self.part != "test":
             raise SpecError(
-                f"Scoring: fit is 'train', which needs part 'test', and part is {self.part!r}. Set part='test'."
+                f"Scoring: part is {self.part!r}; expected 'test' for fit='train'. Set part='test', or omit fit."
             )
         if self.subset is not None and self.part != "all":
-            raise SpecError(f"Scoring: subset needs part 'all', and part is {self.part!r}. Set part='all'.")
+            raise SpecError(f"Scoring: part is {self.part!r}; expected 'all' with a subset. Set part='all'.")
 
     def changes(self) -> dict[str, Any]:
-        """Returns the fields that differ from their defaults, as JSON. Scores store these."""
+        """Returns the fields that differ from their defaults, as JSON values."""
         return dict(_changes(self))
 
     @classmethod
     def from_changes(cls, changes: Mapping[str, Any], *, packages: Collection[str] = ()) -> "Scoring":
-        """Returns the scoring with these `changes`. `packages` may define its classes, beside unbraid."""
+        """Creates a scoring from the output of `changes`. Its classes must be in unbraid or in `packages`."""
         scoring: Scoring = from_json(
             {"type": to_json(cls())["type"], **changes}, cls, packages=packages, where="scoring"
         )
         return scoring
 
     def normalized(self, factor_names: Sequence[str], *, has_discrete: bool, has_groups: bool) -> "Scoring":
-        """Returns the scoring in a unique form, and raises an error if a factor is unknown.
+        """Returns the scoring in a canonical form. Raises an error if a factor is unknown.
 
-        Factors are in the order of the codes, and empty for all. The options for discrete latents and groups are reset
-        if the codes have none.
+        Factors are in the order of the codes, and empty for all factors. The options for discrete latents and groups
+        are reset if the codes have no discrete latents or groups.
         """
         for name in self.factors:
             if name not in factor_names:
-                raise SpecError(f"There is no factor {name!r} to score. {suggestion(name, factor_names)}")
+                raise SpecError(f"The codes have no factor {name!r}. {suggestion(name, factor_names)}")
         chosen = tuple(name for name in factor_names if name in self.factors)
         scored = chosen or tuple(factor_names)
         for name in self.one_vs_rest:
             if name not in scored:
-                raise SpecError(f"There is no factor {name!r} to split into attributes. {suggestion(name, scored)}")
+                raise SpecError(f"one_vs_rest contains the unknown factor {name!r}. {suggestion(name, scored)}")
         return replace(
             self,
             factors=() if len(chosen) == len(factor_names) else chosen,
@@ -104,7 +105,7 @@ class Scoring(Config):
         )
 
     def rows(self, num_images: int) -> Int64[Tensor, " row"] | None:
-        """Returns the rows of the drawn fraction, in order; None for all."""
+        """Returns the sorted rows of the drawn fraction of images; None for all rows."""
         count = max(2, round(self.fraction * num_images))
         if count >= num_images:
             return None
@@ -112,11 +113,11 @@ class Scoring(Config):
 
     @property
     def phrases(self) -> list[str]:
-        """Phrases on the differences between the scored images and the training images of a run."""
+        """Phrases that describe differences between the scored images and the training images of a run."""
         parts = {"train": [], "test": ["held out in training"], "all": ["trained on and held out"]}
         found = parts[self.part] if self.subset is None else [f"in the subset {text_of(self.subset)}"]
         if self.fit == "train":
-            found.append("with predictors fitted on those trained on")
+            found.append("with predictors fitted on training images")
         if self.step is not None:
             found.append(f"encoded after {self.step:,} steps")
         if self.fraction < 1:
@@ -124,7 +125,7 @@ class Scoring(Config):
         if self.one_vs_rest:
             found.append(f"with an attribute for each value of {', '.join(self.one_vs_rest)}")
         if self.groups is not None:
-            found.append("with each group of latents as one, its first principal component")
+            found.append("with the first principal component of each group of latents")
         if self.sampling is not None:
             found.append(f"sampled as {self.sampling if isinstance(self.sampling, str) else text_of(self.sampling)}")
         return found
@@ -132,15 +133,15 @@ class Scoring(Config):
 
 @functools.lru_cache(maxsize=1024)
 def _changes(scoring: Scoring) -> dict[str, Any]:
-    """Returns the changes, cached: a study may have hundreds of thousands of equal scorings."""
+    """Returns the changes. Cached, because a study may have hundreds of thousands of equal scorings."""
     default = to_json(Scoring())
     return {name: value for name, value in to_json(scoring).items() if value != default[name]}
 
 
 def named(factors: str | Sequence[str] | None) -> tuple[str, ...]:
-    """Returns the names of factors as a tuple, given a sequence or one name."""
+    """Converts one name or a sequence of names of factors to a tuple."""
     if factors is None or isinstance(factors, str):
         return () if factors is None else (factors,)
     if not isinstance(factors, Iterable):
-        raise SpecError(f"factors is {factors!r}; expected the names of factors, such as ['scale', 'shape'].")
+        raise SpecError(f"factors is {factors!r}; expected names of factors. Pass e.g. ['scale', 'shape'].")
     return tuple(factors)

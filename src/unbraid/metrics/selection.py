@@ -1,4 +1,4 @@
-"""Metrics by name: `mig`, `factor-vae-score`, and with settings `dci:boosted_trees`, `mig:quantized:num_bins=50`."""
+"""Selection of metrics by name, e.g. `mig`, or with settings `dci:boosted_trees` and `mig:quantized:num_bins=50`."""
 
 import dataclasses
 import inspect
@@ -18,25 +18,25 @@ from unbraid.metrics.model import ModelScore
 from unbraid.metrics.settings import check_seed
 
 Metrics = str | Metric | ModelScore | Sequence[str | Metric | ModelScore]
-"""A selection of metrics: "all", "unsupervised", "model", names separated by commas, a metric or score of a model,
-or a sequence of them and of names.
+"""Selection of metrics: "all", "unsupervised", "model", comma-separated names, a metric or model score, or a sequence
+of names, metrics and model scores.
 """
 
 _GROUPS = ("all", "unsupervised", "model")
 VARIANTS: tuple[str, ...] = ("dci:forest", "zdiff:svm")
-"""Variants of metrics in "all", in addition to the defaults."""
+"""Variants of metrics in "all" in addition to the default settings."""
 MODEL_VARIANTS: tuple[str, ...] = ("reconstruction-error:absolute", "reconstruction-error:cross_entropy")
-"""Variants of scores of models in "model", in addition to the defaults."""
-_SLOW = "takes minutes, so it is computed only by this name."
+"""Variants of model scores in "model" in addition to the default settings."""
+_SLOW = "is computed only if named, because it takes minutes."
 LEFT_OUT: dict[str, str] = {"dci:boosted_trees": _SLOW, "downstream:boosted_trees": _SLOW}
-"""Variants that "all" leaves out, with the reason."""
-_BY_NAME = "is computed only by name."
+"""Variants that "all" excludes, with the reasons."""
+_BY_NAME = "is computed only if named."
 
 
 @final
 @dataclass(frozen=True)
 class Selection:
-    """Selected metrics by name, in order; metrics left out of "all", with the reasons; and selected model scores."""
+    """Selected metrics by name, metrics excluded from "all" with the reasons, and selected model scores."""
 
     metrics: dict[str, Metric]
     left_out: dict[str, str] = field(default_factory=dict)
@@ -44,29 +44,29 @@ class Selection:
 
 
 def registry() -> dict[str, type[Metric]]:
-    """Returns every metric of the package by name, those that need factors first."""
+    """Returns all metrics of the package by name, metrics that need factors first."""
     return dict(sorted(choices(Metric).items(), key=lambda named: (not named[1].needs_factors, named[0])))
 
 
 def model_registry() -> dict[str, type[ModelScore]]:
-    """Returns every score of a model in the package by name."""
+    """Returns all model scores of the package by name."""
     return choices(ModelScore)
 
 
 def select(metrics: Metrics, seed: int | None = None) -> Selection:
-    """Returns the selected metrics. A given seed replaces the seed of every metric."""
+    """Returns the selected metrics. If `seed` is given, it replaces the seeds of all metrics."""
     if isinstance(metrics, Metric | ModelScore):
         metrics = (metrics,)
     if not isinstance(metrics, str | Sequence):
         raise SpecError(
-            f"Metrics were given as {metrics!r}; expected 'all', 'unsupervised', 'model', names separated by commas, "
-            "or a list of names and metrics."
+            f"metrics is {metrics!r}; expected 'all', 'unsupervised', 'model', or names and metrics. Pass e.g. "
+            "'mig,dci' or ['mig', DCI()]."
         )
     if seed is not None:
         check_seed("seed", seed)
     each = split(metrics, ";" if ";" in metrics else ",") if isinstance(metrics, str) else metrics
     if not each:
-        raise SpecError(f"No metric was given. {suggestion('', registry())}")
+        raise SpecError(f"metrics is empty; expected at least one metric. {suggestion('', registry())}")
     named = {text_of(metric): metric for one in each for metric in _expanded(one)}
     left_out: dict[str, str] = {}
     if any(isinstance(one, str) and one.strip() == "all" for one in each):
@@ -81,18 +81,18 @@ def select(metrics: Metrics, seed: int | None = None) -> Selection:
 
 
 def metric_of(name: str) -> Metric | ModelScore:
-    """Returns the metric or score of a model of this name, with settings after colons (`unbraid.config.text`)."""
+    """Creates the metric or model score with a name and optional settings after colons (`unbraid.config.text`)."""
     first = name.partition(":")[0].strip().lower().replace("_", "-")
     if first in model_registry():
         return typing.cast(ModelScore, parse(name, ModelScore, "metric"))
     if first not in registry():
         known = [*registry(), *model_registry(), *_GROUPS]
-        raise SpecError(f"There is no metric {name!r}. {suggestion(first, known)}")
+        raise SpecError(f"Unknown metric {name!r}. {suggestion(first, known)}")
     return typing.cast(Metric, parse(name, Metric, "metric"))
 
 
 def title_of(name: str) -> str:
-    """Returns the title of the score of this name, or the name itself if no metric has it."""
+    """Returns the title of the metric with this name, or the name if there is no such metric."""
     try:
         return metric_of(name).title
     except SpecError:
@@ -100,12 +100,12 @@ def title_of(name: str) -> str:
 
 
 def class_of(score: Score) -> type[Metric] | None:
-    """Returns the metric of the package that computed the score; None if there is none."""
+    """Returns the metric class of the package that computed a score, or None for other metrics."""
     return next((cls for cls in registry().values() if cls.__name__ == score.metric), None)
 
 
 def _expanded(one: str | Metric | ModelScore) -> Sequence[Metric | ModelScore]:
-    """Returns the metrics selected by one entry of a list."""
+    """Returns the metrics that one entry of a selection refers to."""
     if not isinstance(one, str):
         return [_checked(one)]
     known = registry().values()
@@ -128,11 +128,11 @@ def _checked(metric: Any) -> Metric | ModelScore:
         return metric
     is_class = inspect.isclass(metric) and issubclass(metric, Metric | ModelScore)
     called = f", such as {metric.__name__}()" if is_class else ""
-    raise SpecError(f"A metric was given as {metric!r}; expected a name or an instance{called}.")
+    raise SpecError(f"A metric is {metric!r}; expected a name or an instance{called}. Pass an instance.")
 
 
 def _with_seed(config: Any, seed: int) -> Any:
-    """Returns the config with this seed, also in nested configs."""
+    """Returns a copy of the config with the given seed, also in nested configs."""
     values = {f.name: getattr(config, f.name) for f in fields(config)}
     inner = {name: _with_seed(value, seed) for name, value in values.items() if dataclasses.is_dataclass(value)}
     return dataclasses.replace(config, **inner, **({"seed": seed} if "seed" in values else {}))

@@ -1,4 +1,4 @@
-"""The information that each latent shares with the others."""
+"""Information that each latent shares with all other latents."""
 
 import math
 from dataclasses import dataclass
@@ -15,10 +15,11 @@ from unbraid.metrics.separation_metric import SeparationMetric
 @final
 @dataclass(frozen=True)
 class Separability(SeparationMetric):
-    """Information that each latent shares with all others, I(z_i, z_not_i) (Do & Tran, arXiv:1908.09961v4).
+    """Information that each latent shares with all other latents, I(z_i, z_not_i) (Do & Tran, arXiv:1908.09961v4).
 
-    I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z), in nats (section 3.2). Lower is better; 0 is fully separable. The
-    value is the mean over latents; the parts are "max" and "min". Noise may make an estimate negative.
+    I(z_i, z_not_i) = H(z_i) + H(z_not_i) - H(z), in nats (section 3.2). Lower is better; 0 means fully separable
+    latents. The value is the mean over latents, and the parts are "max" and "min". Estimates may be negative due to
+    noise.
     """
 
     bounds: ClassVar[tuple[float, float]] = (-math.inf, math.inf)

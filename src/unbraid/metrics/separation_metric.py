@@ -1,4 +1,4 @@
-"""Metrics of the information in each latent, separately and jointly with the other latents."""
+"""Base classes of metrics of the information in single latents and in all latents together."""
 
 import math
 from abc import abstractmethod
@@ -20,7 +20,7 @@ from unbraid.metrics.sampled_metric import SampledEntropies, SampledMetric, labe
 @final
 @dataclass(frozen=True)
 class Terms:
-    """I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
+    """Information terms I(x, z_i), I(x, z), I(x, z_not_i) and I(z_i, z_not_i), in nats."""
 
     each: Tensor
     joint: Tensor
@@ -29,9 +29,9 @@ class Terms:
 
     @classmethod
     def of(cls, averages: Averages, *, clip: bool = False) -> "Terms":
-        """Returns the terms from entropies.
+        """Computes the terms from entropies.
 
-        With `clip` the terms are at least 0, as in Do & Tran's code; a noisy estimate may be negative.
+        With `clip`, negative terms, which are due to noise, are set to 0, as in Do & Tran's code.
         """
         each = averages["each"] - averages["each_given_image"]
         joint = averages["joint"] - averages["joint_given_image"]
@@ -41,7 +41,7 @@ class Terms:
         return cls(*(part.clamp(min=0) for part in found)) if clip else cls(*found)
 
     def shares(self) -> Tensor:
-        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), with negative terms as 0; all 0 if no term is positive."""
+        """Returns rho_i = I(x, z_i) / sum_j I(x, z_j), where negative terms are set to 0; 0 if no term is positive."""
         positive = self.each.clamp(min=0)
         total = positive.sum()
         return torch.where(total > 0, positive / torch.where(total > 0, total, 1.0), 0.0)
@@ -49,15 +49,15 @@ class Terms:
 
 @dataclass(frozen=True)
 class SeparationMetric(SampledMetric):
-    """A metric computed from `Terms`.
+    """Base class of metrics computed from `Terms`.
 
-    `density_floor` is for comparison with Do & Tran's code, which raises densities to at least 1e-8 and clips every
-    information at 0. With more than about 15 latents the floor causes the artifact of their Fig. 19. A floor needs
+    `density_floor` is for comparison with Do & Tran's code, which clips densities to at least 1e-8 and information to
+    at least 0. With more than about 15 latents, this floor causes the artifact in their Fig. 19. A floor requires
     conditional="mc".
     """
 
     density_floor: float | None = None
-    """The minimum density, as in Do & Tran's code; None for no minimum."""
+    """Minimum density, as in Do & Tran's code; None for no minimum."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -71,18 +71,18 @@ class SeparationMetric(SampledMetric):
 
     @final
     def terms(self, averages: Averages) -> Terms:
-        """Returns the terms, clipped at 0 if there is a density floor."""
+        """Computes the terms, clipped to at least 0 if there is a density floor."""
         return Terms.of(averages, clip=self.density_floor is not None)
 
     @final
     def sampled(self, statistics: Statistics, groups: Groups | None = None) -> SampledEntropies:
-        """Returns the entropies for `groups` of latents, by default the groups of the codes."""
+        """Estimates the entropies, with `groups` of latents, by default the groups of the codes."""
         return sampled_entropies(statistics, self.estimator, self.conditional, self.density_floor, groups)
 
 
 @dataclass(frozen=True)
 class WeightedSeparation(SeparationMetric):
-    """Average of a quantity per latent, with the weights rho_i = I(x, z_i) / sum_j I(x, z_j).
+    """Base class of weighted means of a quantity per latent, with the weights rho_i = I(x, z_i) / sum_j I(x, z_j).
 
     The parts "NAME@k" are means of the k largest values.
     """
@@ -91,7 +91,7 @@ class WeightedSeparation(SeparationMetric):
     needs_factors: ClassVar[bool] = False
 
     normalize_bins: int | None = None
-    """The number of bins from -4 to 4 for H(z_i), the divisor of each value (assumed exact); None for nats."""
+    """Number of bins from -4 to 4 for H(z_i), by which each value is divided; None for values in nats."""
 
     @abstractmethod
     def of_latents(self, terms: Terms) -> Tensor:
@@ -114,7 +114,7 @@ class WeightedSeparation(SeparationMetric):
         terms = self.terms(averages)
         per_latent = self.of_latents(terms)
         if "normalizer" in averages:
-            # A latent that never leaves its bin counts 0.
+            # The value of a latent with only one occupied bin is 0.
             positive = averages["normalizer"] > 0
             per_latent = torch.where(positive, per_latent / torch.where(positive, averages["normalizer"], 1.0), 0.0)
         ranked = per_latent.sort(descending=True).values
@@ -130,13 +130,13 @@ class WeightedSeparation(SeparationMetric):
 
 
 def check_floor(name: str, density_floor: float | None, conditional: str) -> None:
-    """Raises SpecError if the floor is not a finite number above 0, or if H(. | x) is in closed form."""
+    """Raises SpecError unless the floor is a finite number > 0 and conditional is "mc"."""
     if density_floor is None:
         return
     if not (math.isfinite(density_floor) and density_floor > 0):
         raise SpecError(
-            f"{name}: density_floor is {density_floor}; expected a number above 0 (Do & Tran's code has 1e-8), or "
-            "None for no floor."
+            f"{name}: density_floor is {density_floor}; expected a finite number > 0, or None. Pass e.g. 1e-8, as in "
+            "Do & Tran's code."
         )
     if conditional != "mc":
-        raise SpecError(f"{name}: density_floor needs H(z | x) as an average over draws. Add conditional='mc'.")
+        raise SpecError(f"{name}: conditional is {conditional!r}; expected 'mc' with a density_floor. Pass 'mc'.")

@@ -1,4 +1,4 @@
-"""The information of each latent about the image that no other latent has."""
+"""Information of each latent about the image that the other latents do not have."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -13,9 +13,9 @@ from unbraid.metrics.separation_metric import Terms, WeightedSeparation
 class SEPIN(WeightedSeparation):
     """Informativeness and separability of latents, SEPIN (Do & Tran, arXiv:1908.09961v4, section 3.2).
 
-    SEPIN_i = I(x, z_i | z_not_i) = I(x, z) - I(x, z_not_i), in nats; the value is WSEPIN = sum_i rho_i SEPIN_i, rho_i =
-    I(x, z_i) / sum_j I(x, z_j). Higher is better. The parts "SEPIN@k" are means of the k largest values. Only rho clips
-    information at 0; the authors' code clips everywhere.
+    SEPIN_i = I(x, z_i | z_not_i) = I(x, z) - I(x, z_not_i), in nats. The value is WSEPIN = sum_i rho_i SEPIN_i with
+    rho_i = I(x, z_i) / sum_j I(x, z_j). Higher is better. The parts "SEPIN@k" are means of the k largest values.
+    Negative information is clipped to 0 only in rho; the authors' code clips every term.
     """
 
     quantity: ClassVar[str] = "WSEPIN"

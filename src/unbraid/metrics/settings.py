@@ -1,4 +1,4 @@
-"""The settings of a metric by name, and the ranges of counts and seeds."""
+"""Settings of a metric by name, and ranges of counts and seeds."""
 
 import sys
 from collections.abc import Mapping
@@ -12,8 +12,7 @@ from unbraid.config.annotations import short_name
 from unbraid.config.digest import source_digest
 from unbraid.errors import SpecError
 
-# The least and the greatest value of each count. Below there is nothing to measure; above, a metric would run for days
-# or exhaust the memory.
+# Smallest and largest value of each count. Larger values would take days or exceed the memory.
 SIZES: dict[str, tuple[float, float]] = {
     "num_bins": (2, 100_000),
     "normalize_bins": (2, 100_000),
@@ -29,11 +28,11 @@ SIZES: dict[str, tuple[float, float]] = {
     "batch_size": (2, 10**6),
 }
 NOT_NEGATIVE = (0.0, sys.float_info.max)
-"""The range of a finite number that is at least 0."""
+"""Range of finite numbers >= 0."""
 
 
 def check_sizes(config: Config, ranges: Mapping[str, tuple[float, float]] | None = None) -> None:
-    """Raises SpecError if a seed, a count, or a setting in `ranges` is outside of its range."""
+    """Raises SpecError if a seed, a count, or a setting in `ranges` is outside its range."""
     name, limits = type(config).__name__, SIZES | dict(ranges or {})
     for field in fields(config):
         value = getattr(config, field.name)
@@ -44,13 +43,14 @@ def check_sizes(config: Config, ranges: Mapping[str, tuple[float, float]] | None
             if not least <= value <= most:
                 usual = "" if field.default is None else f" (the default is {field.default:,})"
                 expected = f"{least:g} or more" if most == sys.float_info.max else f"{least:,} to {most:,}"
-                raise SpecError(f"{name}: {field.name} is {value}; expected {expected}{usual}.")
+                raise SpecError(f"{name}: {field.name} is {value}; expected {expected}{usual}. Change {field.name}.")
 
 
 def settings_of(config: Config) -> dict[str, Any]:
-    """Returns all settings by name. A nested config is replaced by its name and its own settings.
+    """Returns all settings by name. A nested config is replaced by its name and its settings.
 
-    A class outside of unbraid adds `source`, the digest of its source, so that its versions have separate scores.
+    For classes outside unbraid, the setting `source` is a digest of the source code, so that different versions have
+    different settings.
     """
     found: dict[str, Any] = {}
     nested: dict[str, Any] = {}
@@ -65,11 +65,11 @@ def settings_of(config: Config) -> dict[str, Any]:
 
 
 def check_seed(where: str, seed: Any) -> None:
-    """Raises SpecError if the seed is not an integer from 0 to 2**63 - 1."""
+    """Raises SpecError unless the seed is an integer from 0 to 2**63 - 1."""
     if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed <= 2**63 - 1:
-        raise SpecError(f"{where} is {seed!r}; expected an integer from 0 to 2**63 - 1.")
+        raise SpecError(f"{where} is {seed!r}; expected an integer from 0 to 2**63 - 1. Pass e.g. 0.")
 
 
 def sklearn_seed(seed: int) -> int:
-    """Returns the seed modulo 2^32, because scikit-learn accepts no larger seeds."""
+    """Returns the seed modulo 2^32, because scikit-learn does not support larger seeds."""
     return seed % 2**32

@@ -1,4 +1,4 @@
-"""SNC and NK: the accuracy of one latent for each factor, and the loss without it."""
+"""SNC and NK: the accuracy of predicting a factor from one latent, and of predicting it without this latent."""
 
 import math
 from collections.abc import Mapping
@@ -29,29 +29,30 @@ from unbraid.metrics.reductions.statistics import Statistics
 class SNC(Metric):
     """Single-neuron classification (Mahon, Sha & Lukasiewicz, arXiv:2304.02335v4).
 
-    SNC is the mean over factors of the test accuracy of one latent, in as many bins of equal mass as the factor has
-    values. Higher is better. Factors are matched one-to-one to the latents with the largest total information
-    between bins and values. Bins are matched one-to-one to values for the largest training accuracy.
+    SNC is the mean over factors of the test accuracy of predicting a factor from one latent. Higher is better. A latent
+    is binned into bins of equal mass, one for each value of the factor. Factors are matched one-to-one to latents to
+    maximize the total information of bins and values. Bins are matched one-to-one to values to maximize the training
+    accuracy.
 
-    Neuron knock-out: "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" is the
-    accuracy without the factor's latent, and "knock_out" is the difference. For a factor without a latent, the most
-    frequent value is predicted, and the knock-out is 0.
+    Neuron knock-out: the part "all_latents" is the accuracy of a net with one hidden layer on all latents, "without" is
+    the accuracy without the latent of the factor, and "knock_out" is the difference. For a factor without a latent, the
+    most frequent value is predicted, and the knock-out is 0.
     """
 
     hidden: int = 256
-    """The number of hidden units of the nets."""
+    """Number of hidden units of the nets."""
     num_steps: int = 300
-    """The number of training steps."""
+    """Number of training steps."""
     batch_size: int = 256
-    """The number of rows per training step."""
+    """Number of rows per training step."""
     learning_rate: float = 0.01
-    """The initial learning rate of Adam, which falls to zero."""
+    """Initial learning rate of Adam, which falls to zero."""
     num_train: int = 10_000
-    """The number of training rows."""
+    """Number of training rows."""
     num_test: int = 5_000
-    """The number of test rows."""
+    """Number of test rows."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS
@@ -87,7 +88,7 @@ class SNC(Metric):
     def _knocked_out(
         self, tasks: list[PredictionTask], paired: list[int | None], device: torch.device
     ) -> dict[str, list[Tensor]]:
-        """Returns masks of correctly classified test rows, with all latents and without the latent of the factor."""
+        """Returns the correctly classified test rows, with all latents and without the latent of the factor."""
         whole = [Probe(task, self.hidden, classifies=True) for task in tasks]
         hides = [() if j is None else (j,) for j in paired]
         without = [
@@ -99,9 +100,9 @@ class SNC(Metric):
 
 
 def matched_latents(tasks: list[PredictionTask]) -> list[int | None]:
-    """Returns the one-to-one matching of factors to latents with the largest total information of bins on values.
+    """Matches factors one-to-one to latents to maximize the total information of bins and values.
 
-    An unmatched factor has None, which occurs if there are fewer latents than factors.
+    The result is None for a factor without a latent, which occurs if there are fewer latents than factors.
     """
     table = torch.stack([_information(task) for task in tasks])
     rows, columns = scipy.optimize.linear_sum_assignment(table.numpy(), maximize=True)
@@ -110,7 +111,7 @@ def matched_latents(tasks: list[PredictionTask]) -> list[int | None]:
 
 
 def named_by(task: PredictionTask, latent: int | None) -> Float64[Tensor, " test"]:
-    """Returns 1 for each test row with the value that its bin of this latent predicts, else 0.
+    """Returns 1 for each test row whose value is predicted by its bin of the latent, and 0 for other rows.
 
     Without a latent, the prediction is the most frequent value.
     """
@@ -122,7 +123,7 @@ def named_by(task: PredictionTask, latent: int | None) -> Float64[Tensor, " test
 
 
 def _bins(task: PredictionTask, latent: int, codes: Float64[Tensor, "row latent"]) -> Int64[Tensor, " row"]:
-    """Returns the bin of each row. There is one bin per value, with equal mass among the training rows."""
+    """Returns the bin index of each row. There is one bin per value, and bins have equal mass in the training rows."""
     ranked, first = _ranked(task, latent)
     return torch.searchsorted(ranked[first], codes[:, latent].contiguous(), right=True)
 
@@ -141,20 +142,20 @@ def _notes(tasks: list[PredictionTask], paired: list[int | None]) -> tuple[str, 
             ranked, first = _ranked(task, latent)
             cut += [task.name] if bool((ranked[first - 1] == ranked[first]).any()) else []
     note = (
-        f"Bins of equal mass separate equal means ({', '.join(cut)}), such as those of quantized codes: two values may "
-        "share a bin, so that a perfect latent predicts one of them wrongly. Use InfoMEC(Levels()) for quantized codes."
+        f"Bins of equal mass separate equal means ({', '.join(cut)}), e.g. of quantized codes. Two values may then be "
+        "in one bin, and the score of a perfect latent is below 1. Use InfoMEC(Levels()) for quantized codes."
     )
     return (note,) if cut else ()
 
 
 def _counts(task: PredictionTask, latent: int) -> Float64[Tensor, "bin value"]:
-    """Returns how many training rows of each value are in each bin."""
+    """Returns the number of training rows with each value in each bin."""
     values, places = task.train_labels.unique(return_inverse=True)
     cells = _bins(task, latent, task.train_codes) * len(values) + places
     return torch.bincount(cells, minlength=len(values) ** 2).double().reshape(len(values), len(values))
 
 
 def _information(task: PredictionTask) -> Float64[Tensor, " latent"]:
-    """Returns the mutual information between the bins of each latent and the values, over the training rows."""
+    """Returns the mutual information of the bins of each latent and the values, over the training rows."""
     tables = torch.stack([_counts(task, latent) for latent in range(task.train_codes.shape[1])])
     return entropy(tables.sum(dim=2)) + entropy(tables.sum(dim=1)) - entropy(tables.flatten(1))

@@ -1,4 +1,4 @@
-"""Top attributes: the latent with the largest correlation with each attribute, and its other correlations."""
+"""Top attributes: the latent most correlated with each attribute, and its correlations with other attributes."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -21,24 +21,23 @@ from unbraid.metrics.settings import NOT_NEGATIVE
 @final
 @dataclass(frozen=True)
 class TopAttributes(Metric):
-    """Mean over attributes k of max_i |corr(z_i, y_k)|, where z are the means of the posteriors. Between 0 and 1.
+    """Mean over attributes k of max_i |corr(z_i, y_k)|, where z is the posterior mean. Between 0 and 1.
 
-    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2: the latent with the largest correlation with
-    each attribute, and the `num_top` largest correlations of that latent with other attributes. The table "top_latent"
-    holds the latents; "top_attributes" and "top_correlations" hold, in one row per attribute, the indices of the other
-    attributes and their correlations with its latent. The part "runner_up" is the mean of the largest of these
-    correlations. The part "margin" is the value minus "runner_up". If the margin is small, latents are correlated with
-    several attributes, possibly because the attributes are correlated.
+    Kumar et al., *DIP-VAE*, arXiv:1711.00848v1, section 3 and figure 2. The table "top_latent" contains the latent most
+    correlated with each attribute. "top_attributes" and "top_correlations" have one row per attribute, with the indices
+    of the `num_top` other attributes most correlated with this latent, and their correlations. The part "runner_up" is
+    the mean over attributes of the largest of these correlations. The part "margin" is the value minus "runner_up". If
+    the margin is small, latents are correlated with several attributes, possibly because the attributes are correlated.
     """
 
     num_top: int = 4
-    """The number of other attributes to list per attribute."""
+    """Number of other attributes to list per attribute."""
     min_std: float = 0.0
-    """The minimum std of a latent's means; latents below are left out. 0.05 is usual to leave out dead latents."""
+    """Minimum std of the means of a scored latent, e.g. 0.05 to exclude dead latents."""
     attributes: tuple[str, ...] = ()
-    """The names of the attributes in the averages of the value and the parts; empty for all."""
+    """Names of the attributes over which the value and the parts are averaged; empty for all."""
     unordered: Unordered = "left_out"
-    """Attributes with more than two unordered values: left out, or correlated by value index."""
+    """Whether to leave out attributes with more than two unordered values, or correlate value indices (numbered)."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     accepts: ClassVar[frozenset[Feature]] = OF_MEANS | {"continuous factors"}
@@ -55,8 +54,8 @@ class TopAttributes(Metric):
         matrix, resampled = torch.where(varies, matrix, math.nan), torch.where(varies, resampled, math.nan)
         if bool(matrix.isnan().all()):
             raise CodesError(
-                f"TopAttributes: the values of {', '.join(skipped)} have no order, so they have no correlations. "
-                "Give at least one factor with ordered values, measurements, or two values."
+                f"TopAttributes: the values of {', '.join(skipped)} have no order; expected at least one factor with "
+                "ordered or continuous values, or two values. Use unordered='numbered' to correlate value indices."
             )
         top, best = _top_latents(matrix)
         of_these = self._places(codes.factor_names)
@@ -82,25 +81,25 @@ class TopAttributes(Metric):
                 "top_attributes": others,
                 "top_correlations": correlations,
             },
-            notes=(f"The values of {', '.join(skipped)} have no order: left out.",) if skipped else (),
+            notes=(f"{', '.join(skipped)} are left out: their values have no order.",) if skipped else (),
         )
 
     def _places(self, names: Sequence[str]) -> list[int]:
         """Returns the indices of `attributes`. Raises CodesError if a factor does not exist."""
         for name in self.attributes:
             if name not in names:
-                raise CodesError(f"TopAttributes: there is no attribute {name!r}. Choose among {', '.join(names)}.")
+                raise CodesError(f"TopAttributes: unknown attribute {name!r}. Use one of {', '.join(names)}.")
         return [place for place, name in enumerate(names) if not self.attributes or name in self.attributes]
 
 
 def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Tensor, Tensor]:
-    """Returns the latent with the largest |correlation| for each attribute, and that |correlation|.
+    """Returns the latent with the largest |correlation| for each attribute, and this |correlation|.
 
-    The latent is the first if several tie, and -1 if undefined.
+    For ties, the latent is the first one. It is -1 if all correlations are NaN.
     """
     sizes = matrix.abs()
     best = sizes.amax(dim=-2)
-    # Not argmax of `sizes`, which may return any of those that tie.
+    # Not argmax of `sizes`, which may return any of the tied latents.
     ties = sizes >= best[..., None, :]
     first = ties.to(torch.int8).argmax(dim=-2)
     return torch.where(best.isnan(), -1, first), best
@@ -109,7 +108,7 @@ def _top_latents(matrix: Float64[Tensor, "*resample latent factor"]) -> tuple[Te
 def _other_attributes(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], num_top: int
 ) -> tuple[Float64[Tensor, "factor place"], Float64[Tensor, "factor place"]]:
-    """Returns, for each attribute, the other attributes most correlated with its latent, and the correlations.
+    """Returns the other attributes most correlated with the latent of each attribute, and the correlations.
 
     Missing entries are NaN.
     """
@@ -127,7 +126,7 @@ def _other_attributes(
 def _runner_up(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"], of_these: list[int]
 ) -> Float64[Tensor, ""]:
-    """Returns the mean over these attributes of the largest |correlation| of their latent with another attribute.
+    """Returns the mean over attributes of the largest |correlation| of their latent with another attribute.
 
     The mean is NaN if there is only one attribute.
     """
@@ -139,6 +138,6 @@ def _runner_up(
 def _of_others(
     matrix: Float64[Tensor, "latent factor"], top: Int64[Tensor, " factor"]
 ) -> Float64[Tensor, "factor factor"]:
-    """Returns, in row k, the correlations of the latent of attribute k with all other attributes; NaN with itself."""
+    """Returns the correlations of the latent of attribute k with all other attributes in row k; NaN on the diagonal."""
     rows = torch.where((top >= 0)[:, None], matrix[top], math.nan)
     return rows.clone().fill_diagonal_(math.nan)

@@ -1,4 +1,4 @@
-"""Latents without information about the image, and the badge of collapsed models."""
+"""Latents without information about the image, and the warning badge of collapsed models."""
 
 from dataclasses import replace
 
@@ -14,10 +14,10 @@ from unbraid.metrics.metric import Score
 from unbraid.metrics.reductions.statistics import Statistics
 
 UNUSED = 0.01
-"""The minimum information of a used latent about the image, in nats."""
+"""Minimum information of a used latent about the image, in nats."""
 
-# Without a std of posteriors, a latent is unused if the std of its means is below this share of the largest std, or if
-# the largest is below this number.
+# For codes without a std above 0: a latent is unused if the std of its means is below this fraction of the largest std,
+# or if the largest std is below _LEAST_SPREAD.
 _LEAST_SHARE = 0.05
 _LEAST_SPREAD = 0.01
 
@@ -25,11 +25,11 @@ _LEAST_SPREAD = 0.01
 def unused_latents(
     codes: Codes, mig: Score | None = None, nats: Float64[Tensor, " latent"] | None = None
 ) -> Bool[Tensor, " latent"]:
-    """Returns a mask of unused latents: I(x; z_j) < 0.01 nats.
+    """Returns a mask of unused latents, which have I(x; z_j) < 0.01 nats.
 
-    Without a std of posteriors (only means, a few draws, or a std of 0), a continuous latent is unused if the std of
-    its means is below 0.05 times the largest std, or if all stds are below 0.01. `mig` is a MIG of these codes, which
-    may hold the slow part of the computation. `nats` is the `informativeness` of these codes, if known.
+    For codes without a std above 0, a continuous latent is unused if the std of its means is below 0.05 times the
+    largest std, or if all stds are below 0.01. `mig` is a MIG score of these codes, whose tables may contain the
+    expensive part of the computation. `nats` is the result of `informativeness`, if known.
     """
     if has_width(codes):
         return (informativeness(codes, mig) if nats is None else nats) < UNUSED
@@ -47,11 +47,12 @@ def unused_latents(
 def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, " latent"]:
     """Returns I(x; z_j) = H(z_j) - H(z_j | x) in nats (Do & Tran, arXiv:1908.09961v4, section 3.1).
 
-    Bins are used if q(z | x) has no density. An exact MIG holds H(z_j), the slow part of the computation.
+    If q(z | x) has no density, bins are used. `mig` is an optional exact MIG score, whose table of H(z_j) avoids the
+    expensive part of the computation.
     """
     std, has_continuous = codes.marginal_std, codes.mean.shape[1] > 0
     if has_continuous and std is None and codes.samples is None:
-        raise CodesError("I(x; z) needs the std of posteriors, and these codes have only means. Encode them with std.")
+        raise CodesError("The codes have only means; expected the std of posteriors for I(x; z). Pass std or log_var.")
     statistics = Statistics(replace(codes, factors=()))
     if has_continuous and (std is None or bool((std <= 0).any())):
         return Quantized().information(statistics).informativeness
@@ -62,7 +63,7 @@ def informativeness(codes: Codes, mig: Score | None = None) -> Float64[Tensor, "
 
 
 def is_collapsed(num_unused: int, num_latents: int) -> bool:
-    """Returns whether some latents are unused and fewer than two are used."""
+    """Returns whether fewer than two latents are used and at least one is unused."""
     return num_unused > 0 and num_latents - num_unused < 2
 
 

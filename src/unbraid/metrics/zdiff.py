@@ -1,4 +1,4 @@
-"""Z-diff: the accuracy of predicting the shared factor of pairs of images."""
+"""Z-diff: the accuracy of predicting the factor whose value is equal in pairs of images."""
 
 import math
 from dataclasses import dataclass
@@ -30,26 +30,27 @@ PairLatents = Literal["means", "samples"]
 @final
 @dataclass(frozen=True)
 class ZDiff(Metric):
-    """Accuracy of a linear classifier of the shared factor of pairs of codes (Higgins et al., *beta-VAE*, ICLR 2017).
+    """Accuracy of a linear classifier of the common factor of pairs of images (Higgins et al., *beta-VAE*, ICLR 2017).
 
-    A point is `pairs_per_point` pairs of images with equal values of a factor. Its features are mean |z(x_1) - z(x_2)|,
-    latent by latent (section 3). Higher is better. `classifier`: "logistic" is multinomial (Higgins et al.,
-    disentanglement_lib); "svm" is one-vs-rest with hinge loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). The
-    interval is a binomial interval for `num_test` points drawn with `seed`; it ignores the choice of images.
+    A data point is `pairs_per_point` pairs of images with equal values of one factor. The features of a point are the
+    means of |z(x_1) - z(x_2)| over the pairs, one for each latent (section 3). Higher is better. The classifier
+    "logistic" is a multinomial regression (Higgins et al.; disentanglement_lib). "svm" is a one-vs-rest SVM with hinge
+    loss and C = 0.01 (Kumar et al., arXiv:1711.00848v1). The interval is the interval of a binomial proportion for
+    `num_test` points, without the variance from sampling the images.
     """
 
     classifier: PairClassifier = "logistic"
-    """A multinomial logistic regression, or a linear SVM."""
+    """Classifier: a multinomial logistic regression, or a linear SVM."""
     latents: PairLatents = "means"
-    """The means of the posteriors, or draws from them."""
+    """Codes of the images: posterior means, or draws from the posteriors."""
     pairs_per_point: int = 64
-    """The number of pairs of images per point."""
+    """Number of pairs of images per point."""
     num_train: int = 10_000
-    """The number of training points."""
+    """Number of training points."""
     num_test: int = 5_000
-    """The number of test points."""
+    """Number of test points."""
     seed: int = 0
-    """The seed of all random draws."""
+    """Seed of all random draws."""
 
     bounds: ClassVar[tuple[float, float]] = (0.0, 1.0)
     is_scale_sensitive: ClassVar[bool] = True
@@ -117,7 +118,7 @@ class ZDiff(Metric):
         noise = row_draws.randn((len(image), mean.shape[1]), self.seed, f"z_diff/noise/{start}").to(mean.device)
         image = image.to(mean.device)
         if statistics.codes.covariance is None:
-            # Not through `posteriors`, which refuse a std of 0: a sample of such a latent is its mean.
+            # Without `posteriors`, which refuses a std of 0. Here, a draw with a std of 0 is the mean.
             return (mean[image].double() + statistics.std[image].double() * noise).cpu()
         return statistics.posteriors.draw(image, noise, noise.new_zeros(len(image), 0)).z.double().cpu()
 
@@ -125,7 +126,7 @@ class ZDiff(Metric):
 def pair_features(
     latents: Float[Tensor, "image latent"], first: Int64[Tensor, "point pair"], second: Int64[Tensor, "point pair"]
 ) -> Float64[Tensor, "point latent"]:
-    """Returns mean |z(x_1) - z(x_2)| over the pairs of each point, on the CPU."""
+    """Returns the mean of |z(x_1) - z(x_2)| over the pairs of each point, on the CPU."""
     features = []
     for chunk in chunks(len(first), 2 * first.shape[1]):
         ours, theirs = (latents[rows[chunk].to(latents.device)].double() for rows in (first, second))
@@ -140,7 +141,7 @@ def predicted_factors(
     classifier: PairClassifier = "logistic",
     seed: int = 0,
 ) -> Int64[Tensor, " test"]:
-    """Returns the factor that a linear classifier, fitted on the training points, predicts for each test point."""
+    """Fits a linear classifier on the training points and returns its predictions for the test points."""
     from sklearn.linear_model import LogisticRegression
 
     if bool((train_factor == train_factor[0]).all()):

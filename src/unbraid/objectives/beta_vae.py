@@ -24,7 +24,7 @@ class BetaVAE(CaseOfDecomposedELBO):
     """
 
     beta: Weight = 4.0
-    """Weight of the KL. With 1, the objective is the VAE."""
+    """Weight of the KL; beta = 1 is the VAE."""
 
     weights_are_nonnegative: ClassVar[bool] = True
 

@@ -49,8 +49,8 @@ QUANTIZED = (
 def test_codes_beyond_the_bins_are_told(metric):
     score = metric(codes(shift=10))
     assert score.settled is False
-    assert any("beyond the bins" in note and "0 (100 %)" in note for note in score.notes)
-    assert not any("beyond the bins" in note for note in metric(codes()).notes)
+    assert any("outside the bins" in note and "0 (100 %)" in note for note in score.notes)
+    assert not any("outside the bins" in note for note in metric(codes()).notes)
 
 
 @pytest.mark.parametrize("metric", QUANTIZED, ids=lambda metric: type(metric).__name__)
@@ -59,11 +59,11 @@ def test_codes_within_one_bin_are_noted_and_not_settled(metric):
     tiny = Codes(usual.mean * 1e-3, usual.std * 1e-3, factors=usual.factors)
     found = metric(tiny)
     assert found.settled is False
-    assert any("0.08 wide" in note for note in found.notes)
-    assert not any("A bin is" in note for note in metric(usual).notes)
+    assert any("width is 0.08" in note for note in found.notes)
+    assert not any("bin width" in note for note in metric(usual).notes)
 
 
 def test_a_constant_latent_loses_nothing_to_wide_bins():
     mean = torch.stack([torch.linspace(-1, 1, 60), torch.full((60,), 0.3)], dim=1).double()
     found = RMIG()(Codes(mean, torch.zeros_like(mean), factors=(Labels("a", torch.arange(60) % 3),)))
-    assert not any("A bin is" in note for note in found.notes)
+    assert not any("bin width" in note for note in found.notes)

@@ -1,4 +1,4 @@
-"""Estimators of the information of latents about the image and the factors."""
+"""Estimators of the mutual information of latents with the image and the factors."""
 
 from unbraid.metrics.estimators.estimator import Deviations as Deviations
 from unbraid.metrics.estimators.estimator import Estimator as Estimator

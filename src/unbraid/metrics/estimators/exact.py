@@ -1,4 +1,4 @@
-"""Information in Gaussian posteriors, integrated."""
+"""Information of Gaussian posteriors by quadrature."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar, final
@@ -14,15 +14,15 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class Exact(Estimator):
-    """Quadrature of mixtures of Gaussian posteriors, without bins or draws.
+    """Exact estimator: quadrature of mixtures of Gaussian posteriors, without bins or draws.
 
-    The posteriors need a std above 0. Errors are at most 1e-9 nats ("direct") or 1e-4 nats ("binned").
+    Posteriors must have a std above 0. Errors are at most 1e-9 nats ("direct") or 1e-4 nats ("binned").
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS
 
     quadrature: Quadrature = "auto"
-    """The quadrature: "direct", "binned" for many images, or "auto" to choose by the number of images."""
+    """Quadrature: "direct", "binned" for many images, or "auto" to choose by the number of images."""
 
     def information(self, statistics: Statistics) -> LatentInformation:
         def continuous() -> LatentInformation:

@@ -1,4 +1,4 @@
-"""Mutual information of groups of latents with factors, from nearest neighbors."""
+"""Mutual information of groups of latents and factors from nearest neighbors."""
 
 from dataclasses import dataclass
 from typing import ClassVar, final
@@ -14,9 +14,9 @@ from unbraid.metrics.reductions.statistics import Statistics
 class GroupNeighbors(NeighborEstimator):
     """Nearest-neighbor estimate of the information of groups of latents about discrete factors (Ross, PLoS ONE 2014).
 
-    The estimate is that of `Neighbors`, with Euclidean distances (Ross, PLoS ONE 9(2), e87357). No direction is fitted,
-    so the estimate includes nonlinear encodings. A latent in no group forms a group. Groups are in the order of their
-    first latents, and tables have one row per group. Distances within a group depend on the scales of its latents.
+    The estimator is that of `Neighbors` with Euclidean distances (Ross, PLoS ONE 9(2), e87357). It also measures
+    nonlinear encodings. A latent outside all groups is a separate group. Groups are ordered by their first latents, and
+    tables have one row per group. Distances within a group depend on the scales of its latents.
     """
 
     accepts: ClassVar[frozenset[Feature]] = frozenset(
@@ -24,9 +24,9 @@ class GroupNeighbors(NeighborEstimator):
     )
 
     num_samples: int = 5_000
-    """The largest number of images: for large groups the time is quadratic in this number."""
+    """Maximum number of images. For large groups, the time is quadratic in this number."""
     seed: int = 0
-    """The seed of the images and of the draws from posteriors."""
+    """Seed of the selection of images and of the draws from posteriors."""
 
     def estimate(self, statistics: Statistics) -> Estimated:
         codes = statistics.codes

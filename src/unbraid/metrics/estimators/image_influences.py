@@ -1,4 +1,4 @@
-"""The influence of each image on an estimate of information in bins."""
+"""Influence of each image on an estimate of information."""
 
 from collections.abc import Callable
 from functools import partial
@@ -18,7 +18,7 @@ from unbraid.information.quantized import (
 )
 from unbraid.metrics.reductions.statistics import Statistics
 
-# The number of bins for influences over the range of each latent, if the estimator has none.
+# Number of bins for influences over the range of each latent, for estimators without bins.
 _DENSITY_BINS = 50
 # Blocks of images have about this many numbers in a table: 128 MB.
 _BLOCK_INFLUENCES = 16_000_000
@@ -29,9 +29,9 @@ Influences = dict[str, Tensor]
 def image_influences(
     statistics: Statistics, continuous: Callable[[], tuple[Quantizer, QuantizedStatistics]]
 ) -> Influences:
-    """Returns the influences of sampled images on continuous latents, if any, then on discrete latents.
+    """Returns the influences of sampled images on the information of continuous latents, if any, and discrete latents.
 
-    `continuous` returns the masses of these images in bins, and the sums of masses over all images.
+    `continuous` returns the masses of the sampled images in bins, and the sums of masses over all images.
     """
     rows, correction = statistics.influence_sample.rows, statistics.influence_sample.correction
     parts = [continuous()] if statistics.codes.mean.shape[1] > 0 else []
@@ -39,7 +39,7 @@ def image_influences(
         masses = partial(lambda table, part: table[rows[part]].double()[:, None], table)
         parts.append((masses, discrete_statistics(table, statistics.values)))
     found = [_in_blocks(statistics, masses, sums) for masses, sums in parts]
-    # A factor's own entropy is the same in all parts.
+    # The entropy of a factor is equal in all parts.
     joined = {
         name: one if name == "factor_entropy" else torch.cat([part[name] for part in found], dim=1)
         for name, one in found[0].items()
@@ -48,7 +48,7 @@ def image_influences(
 
 
 def density_influences(statistics: Statistics) -> Influences:
-    """Returns the influences on differential information, in bins over the range of each latent."""
+    """Returns the influences on differential information, computed in bins over the range of each latent."""
 
     def continuous() -> tuple[Quantizer, QuantizedStatistics]:
         rows = statistics.influence_sample.rows
@@ -67,7 +67,7 @@ def density_influences(statistics: Statistics) -> Influences:
 
 
 def _in_blocks(statistics: Statistics, masses: Quantizer, sums: QuantizedStatistics) -> Influences:
-    """Returns the influences, computed in blocks of images to bound the memory of tables by latent, bin and value."""
+    """Computes influences in blocks of images, to limit the memory of tables by latent, bin and value."""
     num_latents, num_bins = sums.marginal.shape
     values, sampled = statistics.values, statistics.influence_sample
     widest = max(values.sizes, default=0)

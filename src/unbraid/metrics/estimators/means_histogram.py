@@ -1,4 +1,4 @@
-"""Information in binned means."""
+"""Information of binned means."""
 
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -18,13 +18,13 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 @dataclass(frozen=True)
 class CountedMeans(Estimator):
-    """An estimator that counts means in cells and ignores the width of posteriors."""
+    """Base class of estimators that count means in cells and ignore the std of posteriors."""
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS | {"draws without densities", "means without std"}
 
     @abstractmethod
     def cells(self, statistics: Statistics) -> tuple[Int64[Tensor, "image latent"], int]:
-        """Returns the cell of each mean, and the number of cells."""
+        """Returns the cell of each mean and the number of cells."""
 
     def sample(self, statistics: Statistics) -> Statistics:
         return self.seen(statistics).subset()
@@ -58,18 +58,17 @@ class CountedMeans(Estimator):
 @final
 @dataclass(frozen=True)
 class MeansHistogram(CountedMeans):
-    """Histogram of means in `num_bins` bins of equal width from the smallest to the largest mean of each latent.
+    """Histogram of means in bins of equal width between the smallest and the largest mean of each latent.
 
-    The histogram ignores the width of posteriors, so noise counts as signal. It is for comparison with published
-    values (Locatello et al., arXiv:1811.12359v4: 20 bins and, in configuration files, 10,000 images; Do & Tran: 100
-    bins).
+    The estimator ignores the std of posteriors, so differences below the noise count as information. Use it for
+    comparison with published values: Locatello et al., arXiv:1811.12359v4, use 20 bins and, in configuration files,
+    10,000 images; Do & Tran use 100 bins.
     """
 
     num_bins: int = 20
-    """The number of bins between the smallest and the largest mean of a latent."""
-
+    """Number of bins between the smallest and the largest mean of a latent."""
     num_samples: int | None = None
-    """The largest number of images, drawn at random with a fixed seed; None for all."""
+    """Maximum number of images, drawn at random with a fixed seed; None for all."""
 
     def seen(self, statistics: Statistics) -> Statistics:
         return statistics.drawn(self.num_samples)

@@ -21,28 +21,27 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 Reads = Literal["draw", "mean"]
 Estimated = tuple[LatentInformation, tuple[Deviations, ...]]
-"""The information of each unit about each factor, and the influence of each image on it."""
+"""The information of each unit about each factor, and the influence of each image on this information."""
 
 Counter = Callable[[Tensor, int], tuple[Tensor, Tensor, Tensor]]
-"""For a subset of the points and k, returns whether the distance of each point to its k-th nearest neighbor in the
-subset is above 0, and the numbers of points in the subset and of all points within this distance."""
+"""A function of a subset of the points and k. It returns whether the distance of each point to its k-th nearest
+neighbor in the subset is above 0, and the numbers of points in the subset and of all points within this distance."""
 
 _MAX_SHARE_OF_FEW = 0.05
 
 
 @dataclass(frozen=True)
 class NeighborEstimator(Estimator):
-    """An estimator based on the `k` nearest neighbors of each image."""
+    """Base class of estimators from the `k` nearest neighbors of each image."""
 
     has_entropies: ClassVar[bool] = False
     units: ClassVar[str] = "nearest neighbors"
-
     k: int = 3
-    """The number of nearest neighbors of an image."""
+    """Number of nearest neighbors of an image."""
 
     @abstractmethod
     def estimate(self, statistics: Statistics) -> Estimated:
-        """Returns the information with its deviations."""
+        """Returns the information and its deviations."""
 
     @property
     def resolution(self) -> int:
@@ -52,7 +51,7 @@ class NeighborEstimator(Estimator):
         return None if self.k == 1 else replace(self, k=self.k // 2)
 
     def sample(self, statistics: Statistics) -> Statistics:
-        """Returns all images, because a smaller sample may hold an image twice, as its own nearest neighbor."""
+        """Returns all images, because a sample may contain an image twice, which would be its own nearest neighbor."""
         return statistics
 
     def information(self, statistics: Statistics) -> LatentInformation:
@@ -68,8 +67,8 @@ class NeighborEstimator(Estimator):
         if not few:
             return score
         note = (
-            f"k is {self.k}, but many images have fewer others with the same value of {', '.join(few)}: all of these "
-            "were used. Use a smaller k, or give more images."
+            f"k is {self.k}, but many images have fewer than k other images with the same value of {', '.join(few)}; "
+            "all of these images were used. Use a smaller k, or more images."
         )
         return replace(score, notes=(*score.notes, note))
 
@@ -77,12 +76,11 @@ class NeighborEstimator(Estimator):
 @final
 @dataclass(frozen=True)
 class Neighbors(NeighborEstimator):
-    """Nearest-neighbor estimate from the distance to the `k`-th neighbor of each image and the images within it.
+    """Nearest-neighbor estimator of mutual information, without bins and also for deterministic codes.
 
-    Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous ones: Kraskov et al., Phys. Rev. E 69, 066138
-    (2004), their first estimator, with latent and factor scaled to a variance of 1. The estimator needs no bins
-    and accepts deterministic codes. If the k nearest neighbors coincide with the image, points are counted as in Gao et
-    al., arXiv:1709.06212v3. Values with a single image are left out.
+    Discrete factors: Ross, PLoS ONE 9(2), e87357 (2014). Continuous factors: the first estimator of Kraskov et al.,
+    Phys. Rev. E 69, 066138 (2004), with latent and factor scaled to a variance of 1. If the distance to the k-th
+    neighbor is 0, points are counted as in Gao et al., arXiv:1709.06212v3. Values with a single image are left out.
     """
 
     accepts: ClassVar[frozenset[Feature]] = frozenset(
@@ -96,11 +94,11 @@ class Neighbors(NeighborEstimator):
     )
 
     seed: int = 0
-    """The seed of the draws, and of the images if there are more than `num_samples`."""
+    """Seed of the draws, and of the selection of images if there are more than num_samples."""
     reads: Reads = "draw"
-    """The point of a posterior with a std: a draw (the first of the codes, if they have draws), or the mean."""
+    """Point of each posterior: a draw, or the mean."""
     num_samples: int | None = None
-    """The largest number of images, drawn at random; None for all."""
+    """Maximum number of images, drawn at random; None for all."""
 
     def seen(self, statistics: Statistics) -> Statistics:
         return statistics.drawn(self.num_samples, self.seed)
@@ -112,7 +110,7 @@ class Neighbors(NeighborEstimator):
 
 
 def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
-    """Returns one point of each posterior: the mean if it has no std, the first draw of the codes, or a new draw."""
+    """Returns one point of each posterior: a new draw, or without a std the first draw of the codes or the mean."""
     std = codes.marginal_std
     if std is None:
         return (codes.mean if codes.samples is None else codes.samples[0]).double()
@@ -123,7 +121,7 @@ def points(codes: Codes, seed: int) -> Float64[Tensor, "image latent"]:
 def neighbor_information(
     units: Sequence[Float64[Tensor, "image _dimension"]], factors: Sequence[Labels], k: int
 ) -> Estimated:
-    """Returns the information of each unit, a latent or a vector of several, about each factor, with its deviations."""
+    """Returns the information of each unit about each factor, with its deviations. A unit is one or more latents."""
     z = units[0]
     surprises = stacked([_surprise(labels, z) for labels in factors], z[:, 0:0])
     terms = stacked([_terms(units, labels, k) for labels in factors], z.new_zeros(len(z), len(units), 0))
@@ -142,9 +140,10 @@ def neighbor_information(
 
 
 def _share_of_few(labels: Labels, k: int) -> float:
-    """Returns the share of images with fewer than `k` candidate neighbors.
+    """Returns the fraction of images with fewer than `k` candidate neighbors.
 
-    Candidates are all other images if the factor is continuous, else the other images with the same value.
+    Candidates are all other images for a continuous factor, and the other images with the same value for a discrete
+    factor.
     """
     known = labels.is_known
     if labels.is_continuous:
@@ -155,7 +154,7 @@ def _share_of_few(labels: Labels, k: int) -> float:
 
 
 def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image ..."]:
-    """Returns the influence of each image on the average over terms that are not NaN."""
+    """Returns the influence of each image on the average over the terms that are not NaN."""
     share = (~terms.isnan()).double().mean(dim=0)
     away = terms - terms.nanmean(dim=0)
     return torch.where(away.isnan(), 0.0, away / share)
@@ -164,7 +163,7 @@ def _deviations(terms: Float64[Tensor, "image ..."]) -> Float64[Tensor, "image .
 def _terms(
     units: Sequence[Float64[Tensor, "image _dimension"]], labels: Labels, k: int
 ) -> Float64[Tensor, "image unit"]:
-    """Returns the term of each image in the mutual information of each unit with a factor; NaN if left out."""
+    """Returns the term of each image in the mutual information of each unit and a factor; NaN for excluded images."""
     z = units[0]
     terms = z.new_full((len(z), len(units)), torch.nan)
     if labels.is_continuous:
@@ -182,7 +181,7 @@ def _terms(
 
 
 def _surprise(labels: Labels, z: Float64[Tensor, "image latent"]) -> Float64[Tensor, " image"]:
-    """Returns -log p of the value of each image; NaN if unknown, infinite for a continuous factor that varies."""
+    """Returns -log p of the value of each image: NaN if unknown, and infinite for a continuous factor that varies."""
     known, unknown = labels.is_known.to(z.device), torch.full_like(z[:, 0], torch.nan)
     if labels.is_continuous:
         return torch.where(known, math.inf if len(labels.values[labels.is_known].unique()) > 1 else 0.0, unknown)
@@ -194,10 +193,10 @@ def _surprise(labels: Labels, z: Float64[Tensor, "image latent"]) -> Float64[Ten
 def discrete_terms(
     z: Float64[Tensor, "image dimension"], values: Int[Tensor, " image"], k: int
 ) -> Float64[Tensor, " image"]:
-    """Returns the terms psi(N) + psi(k) - psi(N_v) - psi(m) of I(z; v), for N_v images of the same value.
+    """Returns the terms psi(N) + psi(k) - psi(N_v) - psi(m) of I(z; v), where N_v images have the value v.
 
-    m is the number of images within the Euclidean distance to the k-th nearest of the N_v. Each value must occur at
-    least twice.
+    m is the number of images within the Euclidean distance to the k-th nearest neighbor with the same value. Each value
+    must occur at least twice.
     """
     terms, total = z.new_zeros(len(z)), z.new_tensor(float(len(z)))
     count = _counter_on_a_line(z) if z.shape[1] == 1 else _counter_in_space(z)
@@ -214,13 +213,13 @@ def discrete_terms(
 
 
 def _counter_on_a_line(z: Float64[Tensor, "image 1"]) -> Counter:
-    """Returns a counter for scalar latents, by sorting."""
+    """Returns a counter for scalar latents, which uses sorting."""
     around = z[:, 0].sort().values
 
     def count(own: Float64[Tensor, "own 1"], k: int) -> tuple[Tensor, Tensor, Tensor]:
         own = own[:, 0]
         ordered = own.sort().values
-        # The distance to the k-th nearest is the smallest reach of a run of k + 1 neighbors in order.
+        # The distance to the k-th neighbor is the minimum over k + 1 consecutive sorted points that include the point.
         place = torch.searchsorted(ordered, own)
         first = (place[:, None] - torch.arange(k + 1, device=z.device)).clamp(0, len(ordered) - 1 - k)
         radius = torch.maximum(own[:, None] - ordered[first], ordered[first + k] - own[:, None]).amin(dim=1)
@@ -230,7 +229,7 @@ def _counter_on_a_line(z: Float64[Tensor, "image 1"]) -> Counter:
 
 
 def _counter_in_space(z: Float64[Tensor, "image dimension"]) -> Counter:
-    """Returns a counter for vectors, by k-d trees."""
+    """Returns a counter for vectors, which uses k-d trees."""
     around = scipy.spatial.KDTree(z.cpu().numpy())
     slack = 4 * torch.finfo(torch.float64).eps * float(z.abs().max()) * math.sqrt(z.shape[1])
 
@@ -252,8 +251,8 @@ def _continuous_terms(
 ) -> Float64[Tensor, " image"]:
     """Returns the terms psi(N) + psi(k) - psi(n_z) - psi(n_v) of I(z; v).
 
-    n_z and n_v are the numbers of images, the image included, that are nearer in z or in v than the k-th neighbor. The
-    distance to the k-th neighbor is the larger of the distances in z and in v.
+    The distance to the k-th neighbor is the maximum of the distances in z and in v. n_z and n_v are the numbers of
+    images, including the image itself, that are closer than this distance in z and in v.
     """
     if len(z) < 2:
         return torch.full_like(z, torch.nan)
@@ -281,9 +280,9 @@ def _num_within(
     *,
     strictly: bool = False,
 ) -> Float64[Tensor, " image"]:
-    """Returns the number of points in `ordered` within the radius of each image, the image included.
+    """Returns the number of points in `ordered` within the radius of each image, including the image itself.
 
-    Distances that differ by rounding count as equal.
+    Distances that differ by rounding errors are treated as equal.
     """
     slack = 4 * torch.finfo(torch.float64).eps * ordered.abs().max()
     reach = torch.where(radius > 0, radius - slack, slack) if strictly else radius + slack

@@ -1,4 +1,4 @@
-"""Information in binned latents."""
+"""Information of binned latents."""
 
 import math
 from dataclasses import dataclass, replace
@@ -24,29 +24,29 @@ from unbraid.metrics.estimators.image_influences import Influences, image_influe
 from unbraid.metrics.metric import Feature, Score
 from unbraid.metrics.reductions.statistics import Statistics
 
-# N(0, 1) has a mass of 6e-5 beyond 4: a larger mass beyond the range is no tail.
+# Largest mass outside the bins without a note. N(0, 1) has a mass of 6e-5 beyond 4.
 _MAX_SHARE_BEYOND = 0.01
 
 
 @final
 @dataclass(frozen=True)
 class Quantized(Estimator):
-    """Latents in `num_bins` bins from `low` to `high`, filled according to `masses` (see `Bins`).
+    """Information of latents in bins from `low` to `high`, with the masses of posteriors as in `Bins`.
 
     Do & Tran, arXiv:1908.09961v4, appendix A.10. The estimate is at most the exact information, except with
-    `masses="rectangle"`. A std of 0 and codes with only draws are accepted.
+    `masses="rectangle"`. Posteriors with a std of 0 and codes with only draws are supported.
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS | {"draws without densities"}
 
     num_bins: int = 100
-    """The number of bins."""
+    """Number of bins."""
     low: float = -4.0
-    """The start of the first bin."""
+    """Start of the first bin."""
     high: float = 4.0
-    """The end of the last bin."""
+    """End of the last bin."""
     masses: Masses = "erf_edge"
-    """The method to fill the bins, including the treatment of mass beyond the range."""
+    """Method for the mass in a bin and the mass outside all bins; see Bins."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -94,33 +94,33 @@ class Quantized(Estimator):
         )
 
     def checked(self, score: Score, statistics: Statistics) -> Score:
-        """Returns the score; if the bins do not fit a latent, adds a note and sets `settled` to False.
+        """Returns the score. If bins are unsuitable for a latent, a note is added and `settled` is False.
 
-        Bins do not fit if more than 1 % of a latent's mass is outside, or if its std is below the width of a bin.
+        Bins are unsuitable if more than 1 % of the mass of a latent is outside, or if its std is below the bin width.
         """
         notes = []
         share = self.mass_beyond(statistics)
         if outside := (share > _MAX_SHARE_BEYOND).nonzero()[:, 0].tolist():
             named = ", ".join(f"{i} ({100 * float(share[i]):.3g} %)" for i in outside)
             notes.append(
-                f"Part of latents {named} is beyond the bins, which span [{self.low:g}, {self.high:g}]: their "
-                "information there is lost. Choose low and high around the codes."
+                f"Latents {named} have mass outside the bins, which cover [{self.low:g}, {self.high:g}], so "
+                "information is lost. Choose a range that covers the codes."
             )
         std, width = self._aggregate_std(statistics), (self.high - self.low) / self.num_bins
         if narrow := ((std > 0) & (std < width)).nonzero()[:, 0].tolist():
             named = ", ".join(f"{i} ({float(std[i]):.2g})" for i in narrow)
             notes.append(
-                f"A bin is {width:.2g} wide, more than the std of latents {named}: their information within a bin is "
-                "lost. Choose low and high that fit the codes, or more bins."
+                f"The bin width is {width:.2g}, more than the std of latents {named}, so information within a bin is "
+                "lost. Choose a smaller range, or more bins."
             )
         if not notes:
             return score
         return replace(score, settled=None if math.isnan(score.value) else False, notes=(*score.notes, *notes))
 
     def _aggregate_std(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the std of each continuous latent's aggregate posterior.
+        """Returns the std of the aggregate posterior of each continuous latent.
 
-        The std is computed from the images of the influence sample, and is 0 if it is within rounding error.
+        The std is computed from the influence sample, and is 0 if it is below the rounding error.
         """
         rows, weights = statistics.influence_sample.rows, statistics.influence_sample.weights
         p, samples = weights / weights.sum(), _only_draws(statistics)
@@ -133,9 +133,9 @@ class Quantized(Estimator):
         return torch.where(std > 1e-13 * points.abs().amax(dim=(0, 1)), std, 0.0)
 
     def mass_beyond(self, statistics: Statistics) -> Float64[Tensor, " latent"]:
-        """Returns the mass of each continuous latent's aggregate posterior below `low` or above `high`.
+        """Returns the mass of the aggregate posterior of each continuous latent below `low` or above `high`.
 
-        The mass is computed from the images of the influence sample.
+        The mass is computed from the influence sample.
         """
         rows, weights, codes = statistics.influence_sample.rows, statistics.influence_sample.weights, statistics.codes
         p, samples = weights / weights.sum(), _only_draws(statistics)
@@ -143,12 +143,12 @@ class Quantized(Estimator):
             draws = samples[:, rows]
             return p @ ((draws < self.low) | (draws > self.high)).double().mean(dim=0)
         mean, std = codes.mean[rows].double(), statistics.std[rows].double()
-        # With a std of 0, all or nothing is beyond.
+        # With a std of 0, all mass of a posterior is inside or outside.
         scale = math.sqrt(2) * std.clamp(min=torch.finfo(torch.float64).tiny)
         below, above = torch.erfc((mean - self.low) / scale) / 2, torch.erfc((self.high - mean) / scale) / 2
         return p @ torch.where(std > 0, below + above, ((mean < self.low) | (mean > self.high)).double())
 
 
 def _only_draws(statistics: Statistics) -> Tensor | None:
-    """Returns the draws of codes without densities, else None."""
+    """Returns the draws of codes without densities, and None for other codes."""
     return statistics.codes.samples if statistics.codes.marginal_std is None else None

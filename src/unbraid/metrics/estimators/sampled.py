@@ -1,4 +1,4 @@
-"""Information averaged over draws."""
+"""Information as an average over draws."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,30 +16,30 @@ from unbraid.metrics.reductions.statistics import Statistics
 Groups = tuple[tuple[int, ...], ...]
 """Sets of latents, by index."""
 
-FIRST_HALF = "The first half of the draws in place of all"
+FIRST_HALF = "The first half of the draws instead of all draws"
 
 
 @final
 @dataclass(frozen=True)
 class Sampled(Estimator):
-    """Monte-Carlo average over draws from the aggregate posterior (Chen et al., arXiv:1802.04942v5, section 4.1).
+    """Monte Carlo average over draws from the aggregate posterior (Chen et al., arXiv:1802.04942v5, section 4.1).
 
-    `num_samples` draws are generated with `seed`. Their densities are those of the mixture of all images. A draw has
-    one value of each factor, so soft labels are not accepted.
+    Densities are those of the mixture of all images. Soft labels are not supported, because a draw must have one value
+    of each factor.
     """
 
     accepts: ClassVar[frozenset[Feature]] = OF_POSTERIORS - {"soft labels"}
 
     num_samples: int = 10_000
-    """The number of draws from the aggregate posterior."""
+    """Number of draws from the aggregate posterior."""
     seed: int = 0
-    """The seed of the draws."""
+    """Seed of the draws."""
 
     def draws(self, statistics: Statistics) -> Draws:
         return statistics.draws(self.num_samples, self.seed)
 
     def log_densities(self, statistics: Statistics, groups: Groups | None = None) -> LogDensities:
-        """Returns log q of the mixture of all images at the draws, for `groups` of latents (default: of the codes)."""
+        """Returns log q of the mixture of all images at the draws, for `groups`, by default the groups of the codes."""
         groups = statistics.codes.groups if groups is None else groups
 
         def compute() -> LogDensities:
@@ -55,7 +55,7 @@ class Sampled(Estimator):
         return of_images, (self._estimate(statistics)[1], float(len(self.draws(statistics))))
 
     def change(self, value: Callable[[LatentInformation], float], statistics: Statistics) -> tuple[float, str]:
-        """Returns the change of the value with the first half of the draws, without new densities."""
+        """Returns the change of the value with the first half of the draws, without computing new densities."""
         found, deviations = self._estimate(statistics)
         num_draws = len(self.draws(statistics))
         half = {name: getattr(found, name) + part[: num_draws // 2].mean(dim=0) for name, part in deviations.items()}
@@ -63,7 +63,7 @@ class Sampled(Estimator):
         return moved, FIRST_HALF
 
     def used(self, statistics: Statistics) -> dict[str, Any]:
-        """Returns the number of draws if they were given, without a seed; else no settings."""
+        """Returns the number of draws if the draws were given, and no settings otherwise."""
         given = statistics.given_draws
         return {} if given is None else {"num_samples": len(given), "seed": None}
 

@@ -1,4 +1,4 @@
-"""Scores of a trained model on images. Scores of codes are in `unbraid.metrics`."""
+"""Scores of trained models on images, such as the ELBO. Metrics of codes are in `unbraid.metrics`."""
 
 from unbraid.metrics.model.distortion import Distortion as Distortion
 from unbraid.metrics.model.elbo import ELBO as ELBO

@@ -10,13 +10,14 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class Distortion(ModelScore):
-    """Mean of -E_q log p(x | z) over images, in nats per image, with all constants of the likelihood.
+    """Distortion, the mean of -E_q log p(x | z) over images, in nats per image.
 
-    One code per image is drawn with `seed`. Discrete latents are drawn as categories.
+    The value includes all constants of the likelihood. One code per image is drawn with `seed`. Discrete latents are
+    drawn as categories.
     """
 
     seed: int = 0
-    """The seed of the draws of codes."""
+    """Seed of the draws of codes."""
 
     quantity: ClassVar[str] = "distortion"
     higher_is_better: ClassVar[bool | None] = False

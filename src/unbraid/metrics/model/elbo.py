@@ -10,14 +10,14 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class ELBO(ModelScore):
-    """Mean of E_q log p(x | z) - KL(q(z | x) || p(z)) over images, in nats per image: -distortion - rate.
+    """ELBO, the mean of E_q log p(x | z) - KL(q(z | x) || p(z)) over images, in nats per image.
 
-    One code per image is drawn with `seed`. Discrete latents count as categories, so the bound holds for any
-    training objective (Kingma & Welling, arXiv:1312.6114v10, eq. (3)).
+    The ELBO is -distortion - rate (Kingma & Welling, arXiv:1312.6114v10, eq. (3)). One code per image is drawn with
+    `seed`. Discrete latents are evaluated as categories, so the value is a lower bound for any training objective.
     """
 
     seed: int = 0
-    """The seed of the draws of codes."""
+    """Seed of the draws of codes."""
 
     quantity: ClassVar[str] = "ELBO"
     higher_is_better: ClassVar[bool | None] = True

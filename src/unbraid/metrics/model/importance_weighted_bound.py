@@ -15,15 +15,15 @@ from unbraid.models.trained.elbo import CodedImages
 class ImportanceWeightedBound(ModelScore):
     """Importance-weighted lower bound on log p(x), in nats per image (Burda et al., arXiv:1509.00519v4, eq. 8).
 
-    The value is the log of the mean of w_k = p(x | z_k) p(z_k) / q(z_k | x) over `num_draws` codes z_k, averaged over
-    images. More draws give a tighter bound. The part "elbo" is the mean of log w_k from the same draws. Discrete
-    latents count as categories.
+    The value is the logarithm of the mean of w_k = p(x | z_k) p(z_k) / q(z_k | x) over `num_draws` codes z_k, averaged
+    over images. More draws give a tighter bound. The part "elbo" is the mean of log w_k over the same draws. Discrete
+    latents are evaluated as categories.
     """
 
     num_draws: int = 64
-    """The number of codes drawn per image."""
+    """Number of codes drawn per image."""
     seed: int = 0
-    """The seed of the draws of codes."""
+    """Seed of the draws of codes."""
 
     quantity: ClassVar[str] = "importance-weighted bound"
     higher_is_better: ClassVar[bool | None] = True

@@ -1,4 +1,4 @@
-"""Base class for scores of a model, and their computation in one pass over the images."""
+"""Base class of scores of a model, and their computation in one pass over the images."""
 
 import math
 from abc import ABC, abstractmethod
@@ -24,13 +24,13 @@ from unbraid.models.trained.elbo import CodedImages
 PerImage = Mapping[str, Float64[Tensor, " row"]]
 
 _IMAGES_AT_ONCE = 1024
-# The pixels of a batch on a GPU: the outputs of a convolution take about 1 GB.
+# Number of pixels of a batch on a GPU, for which the outputs of a convolution take about 1 GB.
 _PIXELS_ON_A_GPU = 2**25
 
 
 @dataclass(frozen=True)
 class ModelScore(Config, ABC):
-    """Base class for scores of a trained model that are means of per-image values. The fields are the settings.
+    """Base class of scores of a trained model that are means of per-image values. The fields are the settings.
 
     `higher_is_better` is None if neither higher nor lower values are better. `needs_density` is True if q(z | x) must
     have a density or probabilities.
@@ -41,7 +41,7 @@ class ModelScore(Config, ABC):
     needs_density: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        """Checks the types and ranges of the settings. An override calls this first."""
+        """Checks the types and ranges of the settings. Overrides must call this method first."""
         super().__post_init__()
         check_sizes(self)
 
@@ -57,24 +57,24 @@ class ModelScore(Config, ABC):
 
     @final
     def refusal(self, model: AutoencoderModule) -> str:
-        """Returns the reason why a model cannot be scored, or an empty string."""
+        """Returns the reason why a model cannot be scored, or an empty string if it can."""
         if not self.needs_density or model.latents.has_density:
             return ""
         return (
-            f"{type(self).__name__} needs the density of q(z | x), and the codes of {type(model.latents).__name__} "
-            "have none. Use Distortion or ReconstructionError."
+            f"{type(model.latents).__name__} have no density; expected latents with a density of q(z | x) for "
+            f"{type(self).__name__}. Use Distortion or ReconstructionError."
         )
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Every setting by name."""
+        """All settings by name."""
         return settings_of(self)
 
 
 @final
 @dataclass(frozen=True)
 class Trained:
-    """Trained model, weighted images to score the model on, and matmul precision of the model."""
+    """Trained model, the images for its scores, and its matmul precision."""
 
     model: AutoencoderModule
     images: FactorImages
@@ -112,7 +112,7 @@ def _score(name: str, score: ModelScore, numbers: Mapping[tuple[str, str], Value
 
 
 def _mean(values: Float64[Tensor, " image"], p: Float64[Tensor, " image"]) -> Value:
-    """Returns the mean over images with its interval."""
+    """Returns the weighted mean over images with its interval."""
     mean = float(p @ values)
     if len(values) < 2:
         return Value(mean)

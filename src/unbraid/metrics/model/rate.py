@@ -10,14 +10,14 @@ from unbraid.models.trained.elbo import CodedImages
 @final
 @dataclass(frozen=True)
 class Rate(ModelScore):
-    """Mean of KL(q(z | x) || p(z)) over images, in nats per image.
+    """Rate, the mean of KL(q(z | x) || p(z)) over images, in nats per image.
 
-    If the KL has no closed form, one code per image is drawn with `seed`. Discrete latents count as categories.
-    `ELBODecomposition` splits the rate into three terms, computed from codes.
+    If the KL has no closed form, it is estimated from one code per image, drawn with `seed`. Discrete latents are
+    evaluated as categories. The metric `ELBODecomposition` decomposes the rate of codes into three terms.
     """
 
     seed: int = 0
-    """The seed of the draws of codes."""
+    """Seed of the draws of codes."""
 
     quantity: ClassVar[str] = "rate"
     higher_is_better: ClassVar[bool | None] = None

@@ -17,14 +17,14 @@ from unbraid.models.trained.elbo import CodedImages
 class ReconstructionError(ModelScore):
     """Difference between images and reconstructions, averaged over pixels, channels and images.
 
-    With intensities x and m from 0 to 1: (x - m)^2 ("squared"), |x - m| ("absolute"), or -x log m - (1 - x) log(1 - m)
-    in nats ("cross_entropy", with m clamped to [0, 1] and logarithms to at least -100). The reconstruction is decoded
-    from posterior means and the most likely categories. The error contains no constant of a likelihood, so models with
-    different likelihoods can be compared.
+    For intensities x of the image and m of the reconstruction, the error is (x - m)^2 ("squared"), |x - m|
+    ("absolute"), or -x log m - (1 - x) log(1 - m) in nats ("cross_entropy", with m clamped to [0, 1] and logarithms to
+    at least -100). The reconstruction is decoded from posterior means and the most likely categories. The error has no
+    constants of a likelihood, so it allows comparisons of models with different likelihoods.
     """
 
     error: Literal["squared", "absolute", "cross_entropy"] = "squared"
-    """The squared or absolute difference of intensities, or their cross-entropy in nats."""
+    """Squared or absolute difference of intensities, or cross-entropy in nats."""
 
     quantity: ClassVar[str] = "reconstruction error"
     higher_is_better: ClassVar[bool | None] = False

@@ -1,1 +1,1 @@
-"""Predictors of factors, and their training and test rows."""
+"""Predictors of factors and their training and test rows."""

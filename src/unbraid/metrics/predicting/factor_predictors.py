@@ -1,4 +1,4 @@
-"""Predictors of a factor from all latents, and the importance of each latent."""
+"""Predictors of a factor from all latents, with the importance of each latent."""
 
 import math
 from collections.abc import Sequence
@@ -20,14 +20,14 @@ from unbraid.metrics.settings import sklearn_seed
 
 Predictor = Literal["lasso", "forest", "boosted_trees"]
 
-# 200 resamples of this many rows take 160 MB.
+# Maximum number of resampled rows: 160 MB for 200 resamples.
 _MAX_RESAMPLED_ROWS = 100_000
 
 
 @final
 @dataclass(frozen=True)
 class PredictorSettings:
-    """A predictor and its settings."""
+    """Type and settings of a predictor."""
 
     predictor: Predictor = "lasso"
     alpha: float = 0.002
@@ -40,8 +40,8 @@ class PredictorSettings:
     def classifies(self, task: PredictionTask) -> bool:
         """Returns whether the predictor of the task is a classifier.
 
-        Forests classify values without order, unless `regress_unordered`; boosted trees classify all discrete values,
-        as in disentanglement_lib; the LASSO classifies none.
+        Forests classify unordered values, unless `regress_unordered`. Boosted trees classify all discrete values, as in
+        disentanglement_lib. The LASSO is always a regression.
         """
         if self.predictor == "forest":
             return not (task.is_continuous or task.ordered or self.regress_unordered)
@@ -51,13 +51,13 @@ class PredictorSettings:
 @final
 @dataclass(frozen=True)
 class Losses:
-    """The terms of an error: squared residuals with the values, or 1 for a wrong class (without values)."""
+    """Losses of the rows: squared residuals of a regression, or 1 for wrong classes and `values` None."""
 
     losses: Float64[Tensor, " row"]
     values: Float64[Tensor, " row"] | None
 
     def error(self, weights: Float64[Tensor, "resample row"] | None = None) -> Float64[Tensor, " resample"]:
-        """Returns RMSE / std(y), or the share of wrong classes; NaN if y does not vary."""
+        """Returns RMSE / std(y), or the fraction of wrong classes; NaN if y is constant."""
         p = torch.full((1, len(self.losses)), 1 / len(self.losses), dtype=torch.float64) if weights is None else weights
         loss = p @ self.losses
         if self.values is None:
@@ -71,7 +71,7 @@ class Losses:
         if self.values is None:
             return self.losses - self.losses.mean()
         squares = (self.values - self.values.mean()).square()
-        # An error of 0 has no slope.
+        # The clamp avoids a division by 0 for an error of 0.
         ratio = self.losses / self.losses.mean().clamp(min=torch.finfo(torch.float64).tiny)
         return self.error() / 2 * (ratio - squares / squares.mean())
 
@@ -79,7 +79,7 @@ class Losses:
 @final
 @dataclass(frozen=True)
 class FittedPredictor:
-    """The importance of each latent, and the losses on the training and the test rows."""
+    """Importance of each latent, and losses on training and test rows."""
 
     importance: Float64[Tensor, " latent"]
     train: Losses
@@ -92,10 +92,10 @@ def mean_error(
     images: Sequence[Int64[Tensor, " _row"] | None],
     num_resamples: int = NUM_RESAMPLES,
 ) -> Value:
-    """Returns the mean error over factors, with an interval from resampled rows, without new fits.
+    """Returns the mean error over factors, with an interval from resampled rows without new fits.
 
-    If resamples would exceed the memory, the interval is from influences, or None if factors are known in different
-    rows. `images` holds the image of each row, for each factor, if images have several rows.
+    For many rows, the interval is computed from influences to limit memory, or is None if factors have labels in
+    different rows. `images` is the image index of each row, for each factor, if images have several rows.
     """
     mean = torch.stack([part.error()[0] for part in losses]).nanmean()
     most = max(len(part.losses) for part in losses)
@@ -116,7 +116,7 @@ def mean_error(
 def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> FittedPredictor:
     """Fits a predictor of one factor from all latents.
 
-    Importance is |weight| for the LASSO and the mean decrease in impurity, summing to one, for trees.
+    Importance is |weight| for the LASSO, and the mean decrease in impurity, normalized to sum to one, for trees.
     """
     if settings.predictor == "lasso":
         fit = lasso(task.train_codes, task.train_labels.double(), settings.alpha, standardize=settings.standardize)
@@ -127,7 +127,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
         )
     compare = _wrong if settings.classifies(task) else _squared
     if bool((task.train_labels == task.train_labels[0]).all()):
-        # scikit-learn refuses a single class: no latent has an importance.
+        # scikit-learn does not support a single class; all importances are 0.
         nothing = torch.zeros(task.train_codes.shape[1], dtype=torch.float64)
         train, test = (task.train_labels[0].expand(len(labels)) for labels in (task.train_labels, task.test_labels))
         return FittedPredictor(nothing, compare(train, task.train_labels), compare(test, task.test_labels))
@@ -146,7 +146,7 @@ def fitted_predictor(task: PredictionTask, settings: PredictorSettings) -> Fitte
 def refitted_importances(
     task: PredictionTask, settings: PredictorSettings, row_weights: Float64[Tensor, "resample row"]
 ) -> Float64[Tensor, "resample latent"]:
-    """Returns the importances after refitting on resamples, given as weights of the training rows."""
+    """Refits the predictor on resamples, given as weights of the training rows, and returns the importances."""
     if settings.predictor == "lasso":
         fit = lasso(
             task.train_codes,
@@ -167,8 +167,8 @@ def _check_range(task: PredictionTask) -> None:
     largest = float(torch.cat([task.train_codes, task.test_codes]).abs().max())
     if largest > float(torch.finfo(torch.float32).max):
         raise CodesError(
-            f"The largest mean is {largest:g}, and scikit-learn's trees read float32, at most 3.4e38. Divide the "
-            "latents by a constant first."
+            f"The largest mean is {largest:g}; expected at most 3.4e38, because scikit-learn's trees use float32. "
+            "Divide the latents by a constant."
         )
 
 

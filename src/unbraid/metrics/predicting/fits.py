@@ -20,13 +20,13 @@ from unbraid.metrics.settings import sklearn_seed
 T = TypeVar("T")
 
 _is_quiet = ContextVar("is_quiet", default=False)
-# liblinear has one random number generator for the whole process, which every fit seeds, and fits without Python's
-# lock: two fits at once would draw from each other's numbers.
+# liblinear releases the GIL and has one random number generator per process, so parallel fits would not be
+# reproducible.
 _ONE_AT_A_TIME = threading.Lock()
 
 
 class _MutedHere(type):
-    """A metaclass of warning categories that match other categories only inside `quietly`, in its thread."""
+    """Metaclass of warning categories that match other categories only inside `quietly` and in the same thread."""
 
     muted: tuple[type[Warning], ...]
 
@@ -44,15 +44,15 @@ class _ClassCountWarning(Warning, metaclass=_MutedHere):
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Mutes scikit-learn's warnings of early stops, overflows and many classes, in this thread only.
+    """Suppresses scikit-learn's warnings of convergence, overflows and many classes, in this thread only.
 
-    Enter this context in the thread that fits. Separable classes have no finite optimum without a penalty. Scores read
-    only the predictions, which no longer change when the solver stops.
+    Enter this context in the thread that fits. Without a penalty, separable classes have no finite optimum, but the
+    predictions, which scores use, no longer change when the solver stops.
     """
     from sklearn.exceptions import ConvergenceWarning
 
     _SolverWarning.muted = (RuntimeWarning, scipy.linalg.LinAlgWarning, ConvergenceWarning)
-    # Filters are global to the process, so these stay in place: outside of this block they match nothing.
+    # Filters are global to the process, so they are not removed. Outside of this context they match no warning.
     warnings.simplefilter("ignore", _SolverWarning)
     warnings.filterwarnings("ignore", "The number of unique classes", _ClassCountWarning)
     token = _is_quiet.set(True)
@@ -64,18 +64,18 @@ def quietly() -> Iterator[None]:
 
 
 def on_cores(name: str, fits: Sequence[Callable[[], T]]) -> list[T]:
-    """Returns the results of these fits in order, and emits progress. One fit runs per torch thread.
+    """Runs fits in parallel, with one core per fit, and returns the results in order. Emits progress.
 
-    By default scikit-learn distributes each fit over all cores. On ten thousand rows this is slower because of
-    synchronization: a logistic regression is three times as fast on one core as on two. The last bits of a product
-    depend on the number of cores, so one core per fit also gives equal results on 2 and on 16 cores.
+    By default scikit-learn distributes each fit over all cores, which is slower for ten thousand rows: a logistic
+    regression is three times as fast on one core as on two. With one core per fit, results are also equal on machines
+    with different numbers of cores, because the last bits of a matrix product depend on this number.
     """
     if not fits:
         return []
     import sklearn.linear_model  # noqa: F401 (loads the libraries that are limited)
     from threadpoolctl import threadpool_limits
 
-    # Forests swap the filters of warnings around each tree, for all threads at once: this restores the original ones.
+    # Forests change the global warning filters for each tree; catch_warnings restores the original filters.
     with (
         warnings.catch_warnings(),
         quietly(),
@@ -99,7 +99,7 @@ def _take_one_core() -> None:
 def fitted_svm(
     features: Float64[Tensor, "row feature"], labels: Int64[Tensor, " row"], seed: int, **settings: Any
 ) -> Any:
-    """Returns a fitted linear SVM with C = 0.01 and the given settings of scikit-learn's LinearSVC."""
+    """Fits a linear SVM with C = 0.01 and the given settings of scikit-learn's LinearSVC."""
     from sklearn.svm import LinearSVC
 
     model = LinearSVC(C=0.01, random_state=sklearn_seed(seed), **settings)

@@ -1,7 +1,7 @@
-"""The LASSO for a few latents, many rows and many resamples at once, from second moments.
+"""LASSO for few latents, many rows and many resamples, computed from second moments.
 
-scikit-learn's `lars_path_gram` takes the same moments, one resample at a time. On 10 to 40 almost uncorrelated latents
-it is 10 to 50 times slower. With correlations of 0.999, some of 200 resamples do not reach the optimum.
+scikit-learn's `lars_path_gram` also uses second moments, but supports only one resample per call. It is 10 to 50 times
+slower for 10 to 40 almost uncorrelated latents, and with correlations of 0.999 it does not always reach the optimum.
 """
 
 import math
@@ -13,24 +13,24 @@ import torch
 from jaxtyping import Bool, Float64
 from torch import Tensor
 
-# With more latents than rows there are many optima, and descent is slow between them: by then the weights are exact to
-# four digits.
+# With more latents than rows there are many optima, and descent is slow. After this number of sweeps, the weights have
+# four correct digits.
 _MAX_SWEEPS = 1_000
 _TOLERANCE = 1e-10
 _SWEEPS_BETWEEN_SOLVES = 10
-# With more latents, a sweep in Python takes too long.
+# Maximum number of latents for the descent in Python.
 _MAX_FEW_LATENTS = 40
 _MAX_COMPILED_SWEEPS = 10_000
-# The most products of columns in memory: a quarter of a gigabyte.
+# Maximum number of products of columns in memory: 256 MB.
 _MAX_PRODUCTS = 2**25
 
 
 @final
 @dataclass(frozen=True)
 class Lasso:
-    """Linear predictions `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows.
+    """Linear predictor `weights` . (x - x_mean) / x_scale * y_scale + y_mean, for each resample of the rows.
 
-    `weights` are the importances.
+    |`weights`| are the importances.
     """
 
     weights: Float64[Tensor, "resample latent"]
@@ -52,22 +52,22 @@ def lasso(
     standardize: bool = True,
     row_weights: Float64[Tensor, "resample row"] | None = None,
 ) -> Lasso:
-    """Returns argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1 for each vector of weights p.
+    """Fits a LASSO, argmin_w 1/2 sum_n p_n (y_n - w . x_n - b)^2 + alpha |w|_1, for each vector of row weights p.
 
-    p_n is 1 / N by default. With `standardize`, x and y are first brought to mean 0 and variance 1; a constant latent
-    gets the weight 0. The method is cyclic coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J.
-    Stat. Softw. 2010), which is independent of the number of rows. The descent ends when no weight changes by more
-    than 1e-10, or when the signs of all weights are known and the optimum solves a linear equation.
+    p_n is 1 / N by default. With `standardize`, x and y are first standardized. The weight of a constant latent is 0.
+    The method is cyclic coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010),
+    whose time does not depend on the number of rows. The descent stops when no weight changes by more than 1e-10, or
+    when the signs of the weights are those of the optimum, which is then the solution of a linear equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
-    # Moments about the overall mean: those about 0 would cancel where the mean is large.
+    # Centered moments, because moments about 0 cancel if the mean is large.
     x_shift, y_shift = x.mean(dim=0), y.mean()
     table = torch.cat([x - x_shift, (y - y_shift)[:, None]], dim=1)
     mean = p @ table
     second = _second_moments(p, table)
     covariance = second - mean[:, :, None] * mean[:, None, :]
     variance = covariance.diagonal(dim1=1, dim2=2)
-    # A smaller variance is the rounding error of the mean, or of the second moment in a resample.
+    # Smaller variances are rounding errors of the mean, or of the second moment in a resample.
     rounding = 1e-12 * second.diagonal(dim1=1, dim2=2)
     negligible = 1e-24 * torch.cat([x_shift, y_shift[None]]).square() + rounding
     scale = torch.where(variance > negligible, variance.clamp(min=0).sqrt(), 0.0)
@@ -95,13 +95,13 @@ def _second_moments(
 
 
 def _compiled_descent(gram: Float64[Tensor, "column column"], alpha: float) -> Float64[Tensor, " latent"]:
-    """Returns the weights to predict the last column from many latents, by scikit-learn.
+    """Returns the weights that predict the last column from many latents, computed by scikit-learn.
 
     The duality gap is at most 1e-8 of the variance of y.
     """
     from sklearn.linear_model import lasso_path
 
-    # scikit-learn takes rows: a square root of the matrix has these second moments.
+    # scikit-learn needs rows. The rows of a square root of the matrix have the given second moments.
     size, basis = torch.linalg.eigh(gram)
     rows = math.sqrt(len(gram)) * size.clamp(min=0).sqrt()[:, None] * basis.T
     x, y = np.asfortranarray(rows[:, :-1].numpy()), rows[:, -1].contiguous().numpy()
@@ -123,7 +123,7 @@ def _coordinate_descent(
             without = target[:, i] - (gram[:, i] * weights).sum(dim=1) + diagonal[:, i] * weights[:, i]
             shrunk = without.sign() * (without.abs() - alpha).clamp(min=0)
             new = torch.where(diagonal[:, i] > 0, shrunk / torch.where(diagonal[:, i] > 0, diagonal[:, i], 1.0), 0.0)
-            # In units of the target, so that the large weight of a latent of tiny scale has the same accuracy.
+            # In units of the target, so that the accuracy does not depend on the scale of a latent.
             largest = max(largest, float(((new - weights[:, i]).abs() * diagonal[:, i]).amax() / size))
             weights[:, i] = new
         if largest <= _TOLERANCE:
@@ -141,10 +141,9 @@ def _solved_for_signs(
     alpha: float,
     signs: Float64[Tensor, "resample latent"],
 ) -> tuple[Float64[Tensor, "resample latent"], Bool[Tensor, " resample"]]:
-    """Returns the solution of the linear equation for these signs of the weights, and whether it is the optimum.
+    """Solves the linear equation for given signs of the weights, and returns whether the solution is the optimum.
 
-    For correct signs the solution is exact. Coordinate descent approaches it slowly if latents are strongly
-    correlated.
+    For correct signs the solution is exact. Coordinate descent converges slowly for strongly correlated latents.
     """
     used = signs != 0
     equations = torch.where(used[:, :, None] & used[:, None, :], gram, torch.eye(gram.shape[1], dtype=gram.dtype))

@@ -1,4 +1,4 @@
-"""Training rows and test rows for a predictor of each factor."""
+"""Training and test rows for the predictor of each factor."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -20,11 +20,11 @@ from unbraid.metrics.reductions.statistics import Statistics
 @final
 @dataclass(frozen=True)
 class PredictionTask:
-    """A factor to predict from the means of the latents. All tensors are on the CPU.
+    """Training and test rows for predicting a factor from the means of all latents. All tensors are on the CPU.
 
-    Integer labels are value indices minus the smallest; float labels are measurements. Differences between labels are
-    preserved for regressions. If rows were drawn by the weights of images, `train_images` and `test_images` hold the
-    image of each row, because an image that was drawn twice adds no information.
+    Integer labels are value indices minus the smallest index, which preserves differences for regressions. Float labels
+    are measurements. If rows were drawn with the weights of images, `train_images` and `test_images` are the image
+    indices of the rows, because an image may be drawn several times.
     """
 
     name: str
@@ -41,14 +41,14 @@ class PredictionTask:
         return self.train_labels.is_floating_point()
 
     def rows(self, rows: Int64[Tensor, " row"] | slice) -> "PredictionTask":
-        """Returns the task with a selection of the training rows."""
+        """Selects training rows."""
         images = None if self.train_images is None else self.train_images[rows]
         return replace(
             self, train_codes=self.train_codes[rows], train_labels=self.train_labels[rows], train_images=images
         )
 
     def together(self, num_rows: int) -> "PredictionTask":
-        """Returns the task with the same `num_rows` rows for training and testing, training rows first."""
+        """Returns a task with the same rows for training and testing: the first `num_rows` training and test rows."""
         codes = torch.cat([self.train_codes, self.test_codes])[:num_rows]
         labels = torch.cat([self.train_labels, self.test_labels])[:num_rows]
         images = None
@@ -57,20 +57,20 @@ class PredictionTask:
         return PredictionTask(self.name, codes, labels, codes, labels, self.ordered, images, images)
 
     def half(self) -> "PredictionTask":
-        """Returns the task with half of the training rows."""
+        """Returns the task with the first half of the training rows."""
         return self.rows(slice(max(1, len(self.train_labels) // 2)))
 
     def majority(self) -> Float64[Tensor, " test"]:
-        """Returns 1 for each test row with the most frequent value of the training rows, else 0."""
+        """Returns 1 for each test row with the most frequent value of the training rows, and 0 for other rows."""
         return (self.test_labels == self.train_labels.mode().values).double()
 
 
 def prediction_tasks(
     statistics: Statistics, num_train: int | None, num_test: int, seed: int
 ) -> Mapping[int, PredictionTask]:
-    """Returns a task for each factor that varies, by factor index. Factors without missing labels share rows.
+    """Returns a task for each factor that varies, by factor index. Factors without missing labels have the same rows.
 
-    Without `num_train` all rows are training rows, and test rows exist only in a separate test part.
+    If `num_train` is None, all rows are training rows, and test rows are only those of a separate test part.
     """
 
     def compute() -> Mapping[int, PredictionTask]:
@@ -84,19 +84,18 @@ def prediction_tasks(
 
 
 def check_classes(metric: str, tasks: Iterable[PredictionTask]) -> None:
-    """Raises CodesError if a factor has fewer training rows than classes."""
+    """Raises CodesError if a factor has more values than training rows."""
     for task in tasks:
         num_values, num_rows = len(torch.cat([task.train_labels, task.test_labels]).unique()), len(task.train_labels)
         if num_values > num_rows:
             raise CodesError(
-                f"{metric}: factor {task.name!r} takes {num_values} values in {num_rows} training images, fewer images "
-                "than classes. Give more images, or drop the factor; if its values are measurements, pass them as "
-                "floats."
+                f"{metric}: factor {task.name!r} has {num_values} values in {num_rows} training images; expected at "
+                "most as many values as images. Use more images, drop the factor, or pass measurements as floats."
             )
 
 
 def mean_accuracy(right: Iterable[Tensor], tasks: Iterable[PredictionTask], bounds: Interval) -> Value:
-    """Returns the accuracy averaged over factors, with an interval over test images."""
+    """Returns the mean accuracy over factors, with an interval for the sampling of test images."""
     rows = list(right)
     influences = [by_image(each - each.mean(), task.test_images) for each, task in zip(rows, tasks, strict=True)]
     return Value.from_standard_error(
@@ -107,7 +106,7 @@ def mean_accuracy(right: Iterable[Tensor], tasks: Iterable[PredictionTask], boun
 def standardized_like(
     values: Float64[Tensor, " row *columns"], like: Float64[Tensor, " other *columns"]
 ) -> Float64[Tensor, " row *columns"]:
-    """Returns the columns of `values` minus the mean of `like`, divided by the std of `like` unless it is 0."""
+    """Standardizes columns with the mean and std of `like`. Columns with a std of 0 are only centered."""
     scale = like.std(dim=0, correction=0)
     return (values - like.mean(dim=0)) / torch.where(scale > 0, scale, 1.0)
 
@@ -115,12 +114,12 @@ def standardized_like(
 def _task(statistics: Statistics, labels: Labels, num_train: int | None, num_test: int, seed: int) -> PredictionTask:
     codes, weights = statistics.codes, statistics.codes.weights
     if weights is not None and bool((weights[weights > 0] == weights[weights > 0][0]).all()):
-        weights = None  # all images that may be drawn are equally likely, and none is drawn twice
+        weights = None  # equal weights: images are drawn without replacement
     train, test = _rows(statistics, labels, num_train, num_test, seed, weights)
     if (len(test) == 0 and num_train is not None) or len(train) < 2:
         raise CodesError(
-            f"Factor {labels.name!r} is known in {len(train) + len(test)} images; a predictor needs at least 3 to fit "
-            "and to test. Give more labels."
+            f"Factor {labels.name!r} has labels for {len(train) + len(test)} images; expected at least 3, to fit and "
+            "test a predictor. Pass more labels."
         )
     values = label_numbers(labels)
 

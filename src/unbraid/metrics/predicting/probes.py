@@ -1,4 +1,4 @@
-"""Small nets that predict factors from latents, trained together."""
+"""Small nets that predict factors from latents and are trained together."""
 
 import math
 import sys
@@ -15,9 +15,9 @@ from unbraid._internal.progress import Event, emit
 from unbraid.metrics.predicting.factor_predictors import Losses
 from unbraid.metrics.predicting.prediction_tasks import PredictionTask, standardized_like
 
-# Test rows are predicted in blocks of about this many hidden numbers: 128 MB.
+# Approximate number of hidden activations in a block of test rows: 128 MB.
 _BLOCK_NUMBERS = 16_000_000
-# The logit of padding classes: their probability is 0.
+# Logit of padded classes, which have the probability 0.
 _NEVER = -1e30
 PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learning_rate": (1e-12, sys.float_info.max)}
 """Allowed ranges of the settings for training probes."""
@@ -26,9 +26,10 @@ PROBE_RANGES: dict[str, tuple[float, float]] = {"num_steps": (1, 10**7), "learni
 @final
 @dataclass(frozen=True, eq=False)
 class Probe:
-    """A net with one hidden layer of `hidden` units, or a linear map for 0, that predicts a factor.
+    """Net that predicts a factor, with one hidden layer of `hidden` units, or a linear map if `hidden` is 0.
 
-    The net maps all latents except `hides` to the value of the factor or, if it `classifies`, to logits of its values.
+    The inputs are all latents except `hides`. The output is the value of the factor or, if the net `classifies`, a
+    logit for each value.
     """
 
     task: PredictionTask
@@ -56,7 +57,7 @@ class Probe:
         return standardized_like(labels.double(), labels.double())
 
     def losses(self, outputs: Float64[Tensor, "test output"]) -> Losses:
-        """Returns the losses of these outputs: squared residuals, or 1 for a wrong value."""
+        """Returns the losses of outputs on the test rows: squared residuals, or 1 for a wrong value."""
         task = self.task
         if self.classifies:
             predicted = task.train_labels.unique()[outputs[:, : self.num_outputs].argmax(dim=1)]
@@ -68,7 +69,7 @@ class Probe:
 @final
 @dataclass(frozen=True)
 class ProbeTraining:
-    """Training by Adam, with a learning rate that falls to zero along a cosine."""
+    """Settings of training with Adam and a cosine learning rate schedule to zero."""
 
     num_steps: int = 300
     batch_size: int = 256
@@ -79,15 +80,15 @@ class ProbeTraining:
         return self.learning_rate * (1 + math.cos(math.pi * step / self.num_steps)) / 2
 
     def batch(self, step: int) -> Float64[Tensor, " batch"]:
-        """Returns the positions of the rows of a batch, from 0 to 1 as shares of all rows."""
+        """Returns the rows of a batch as fractions of the number of rows, from 0 to 1."""
         return row_draws.rand((self.batch_size,), self.seed, f"probes/batch/{step}")
 
 
 def trained_probes(probes: Sequence[Probe], training: ProbeTraining, device: torch.device) -> list[Losses]:
-    """Trains all probes together, and returns the losses of each on the test rows of its task.
+    """Trains all probes together, and returns the losses of each probe on the test rows of its task.
 
-    The probes are one batched net with a leading probe axis. Smaller probes are padded to the widest and masked, so
-    each result is independent of the other probes, and many probes take little longer than one.
+    The probes are trained as one batched net with a leading probe axis. Smaller probes are padded and masked, so the
+    result of a probe does not depend on the other probes, and many probes take little longer than one probe.
     """
     fleet = _Fleet.of(probes, device)
     weights = fleet.initial_weights(training.seed)
@@ -116,7 +117,7 @@ def _after_adam(weight: Tensor, gradient: Tensor, moments: tuple[Tensor, Tensor]
 @final
 @dataclass(frozen=True, eq=False)
 class _Masks:
-    """Masks of the latents, units and outputs of each probe, and of linear probes, as 1 or 0."""
+    """Masks of the latents, units and outputs of each probe, and of the linear probes."""
 
     sees: Float64[Tensor, "probe 1 latent"]
     units: Float64[Tensor, "probe 1 unit"]
@@ -181,9 +182,9 @@ class _Fleet:
         )
 
     def initial_weights(self, seed: int) -> list[Tensor]:
-        """Returns weights and biases of the hidden layer and of the output, and the weights of linear probes.
+        """Returns weights and biases of the hidden layer and the output layer, and the weights of linear probes.
 
-        The weights are uniform within 1 / sqrt(inputs), as in torch, and independent of other probes.
+        The weights are uniform within +-1 / sqrt(inputs), as in torch, and do not depend on other probes.
         """
         num_latents, num_units, num_outputs = (
             each.shape[2] for each in (self.codes, self.masks.units, self.masks.outputs)
@@ -201,7 +202,7 @@ class _Fleet:
         return [weight.to(self.codes.device) for weight in weights]
 
     def loss(self, weights: Sequence[Tensor], places: Float64[Tensor, " batch"]) -> Float64[Tensor, ""]:
-        """Returns the sum over probes of the mean loss on a batch, so that each probe has a separate gradient."""
+        """Returns the sum over probes of the mean loss on a batch. Gradients of probes are independent."""
         rows = (places * self.num_rows[:, None]).long()
         found = self.masks.predicted(weights, self.codes[self.task[:, None], rows])
         targets = self.targets.gather(1, rows)

@@ -1,1 +1,1 @@
-"""Reductions of codes that several metrics share."""
+"""Intermediate results of codes that several metrics share."""

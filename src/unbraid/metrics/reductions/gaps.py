@@ -1,4 +1,4 @@
-"""Values per factor: the gap between the two best latents, a mask of varying factors, NaN for excluded factors."""
+"""Gap between the two best latents of each factor, and masks of factors."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -8,14 +8,14 @@ import torch
 from jaxtyping import Bool, Float64, Int64
 from torch import Tensor
 
-# Entries closer than this, in nats, tie: rounding, which differs between machines, must not choose between them.
+# Entries that differ by less, in nats, are ties, because rounding errors differ between machines.
 TIE = 1e-9
 
 
 @final
 @dataclass(frozen=True)
 class TopTwo:
-    """The largest and the second largest entry of each column, and the row of the largest."""
+    """The largest and the second largest entry of each column, and the row of the largest entry."""
 
     first: Float64[Tensor, " factor"]
     second: Float64[Tensor, " factor"]
@@ -29,26 +29,27 @@ class TopTwo:
 def top_two(table: Float64[Tensor, "latent factor"]) -> TopTwo:
     """Returns the two largest entries of each column.
 
-    Equal entries are ordered by index. With a single latent the second entry is 0.
+    Ties are ordered by index. With a single latent the second entry is 0.
     """
     ranked = table.sort(dim=0, descending=True).values
     second = ranked[1] if len(table) > 1 else torch.zeros_like(ranked[0])
     index = torch.arange(len(table), device=table.device)[:, None]
-    # Where a column is NaN there is no top, and it is not read.
+    # The result for a column of NaN is not used.
     top = torch.where(table >= ranked[0] - TIE, index, len(table) - 1).amin(dim=0)
     return TopTwo(ranked[0], second, top)
 
 
 def varies(factor_entropy: Float64[Tensor, " factor"]) -> Bool[Tensor, " factor"]:
-    """Returns a mask of factors with an entropy above 0. The entropy of a factor known in no image is NaN."""
-    # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
+    """Returns a mask of the factors with an entropy above 0; False for NaN, the entropy of factors without labels."""
+    # One different label in 10^12 images has an entropy of 3e-11 nats. For a constant factor, rounding errors are below
+    # 1e-14.
     return factor_entropy > 1e-13
 
 
 def among_factors(
     table: Float64[Tensor, "*rows some"], places: Iterable[int], num_factors: int
 ) -> Float64[Tensor, "*rows factor"]:
-    """Returns the table with a column per factor: its columns at the indices `places`, NaN elsewhere."""
+    """Expands a table to a column per factor, with its columns at the indices `places` and NaN in other columns."""
     full = table.new_full((*table.shape[:-1], num_factors), torch.nan)
     full[..., list(places)] = table
     return full

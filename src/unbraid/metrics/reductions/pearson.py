@@ -13,22 +13,21 @@ from unbraid._internal import row_draws
 from unbraid.codes import Codes, Labels
 from unbraid.metrics.reductions.statistics import MAX_INFLUENCE_ROWS, NUM_RESAMPLES
 
-# The rounding error of the mean of equal numbers, relative to them.
+# Relative rounding error of the mean of equal numbers.
 _ROUNDING = 1e-13
 
 Unordered = Literal["left_out", "numbered"]
-"""The treatment of factors with more than two unordered values: no correlations, or correlations of value indices."""
-
-# Blocks of resamples have about this many numbers: 64 MB.
+"""Treatment of factors with more than two unordered values: no correlations, or correlations of value indices."""
+# Approximate number of entries in a block of resamples: 64 MB.
 _BLOCK_NUMBERS = 8_000_000
 
 
 @final
 @dataclass(frozen=True)
 class PearsonCorrelations:
-    """Correlations of the columns of two tables, as `matrix`, with resamples.
+    """Correlation matrix of the columns of two tables, with resamples.
 
-    `one` and `other` are standardized rows of the tables; `multipliers` are the weights of these rows in each resample.
+    `one` and `other` are standardized rows of the tables. `multipliers` are the weights of these rows in each resample.
     """
 
     matrix: Float64[Tensor, "row column"]
@@ -46,7 +45,7 @@ class PearsonCorrelations:
         return torch.cat([reduce(self._scattered(part)) for part in self.multipliers.split(num_resamples)])
 
     def _scattered(self, multipliers: Float64[Tensor, "resample image"]) -> Float64[Tensor, "resample row column"]:
-        # One matrix product serves all resamples.
+        # One matrix product computes all resamples.
         scaled = (multipliers.T[:, :, None] * self.other[:, None, :]).flatten(1)
         products = (self.one.T @ scaled).unflatten(1, (len(multipliers), -1)).transpose(0, 1)
         squares = (multipliers @ self.one.square())[:, :, None] + (multipliers @ self.other.square())[:, None, :]
@@ -60,12 +59,12 @@ def correlate(
     num_images: int | float | None = None,
     num_resamples: int = NUM_RESAMPLES,
 ) -> PearsonCorrelations:
-    """Returns r_ij = sum_n p(n) u_ni v_nj, the correlations of the columns of two tables (or of one with itself).
+    """Computes the correlations r_ij = sum_n p(n) u_ni v_nj of the columns of two tables, or of one table.
 
-    u and v are the columns minus their mean, over their std; r_ij is 0 for a constant column. The influence of an image
-    on r_ij is (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n). Resamples add influences with random normal
-    factors (multiplier bootstrap), which preserves the correlations between entries and costs one matrix product each.
-    `weights` sums to one; `num_images` is the number of independent images, by default the number of rows.
+    u and v are the standardized columns; r_ij is 0 for a constant column. The influence of an image on r_ij is
+    (u_ni v_nj - r_ij (u_ni^2 + v_nj^2) / 2) p(n). Resamples add influences with random normal factors (multiplier
+    bootstrap), which preserves correlations between entries. `weights` must sum to one. `num_images` is the number of
+    independent images, by default the number of rows.
     """
     u = standardized(one, weights)
     v = u if other is None else standardized(other, weights)
@@ -79,7 +78,7 @@ def correlate(
 def standardized(
     values: Float[Tensor, "image column"], weights: Float64[Tensor, " image"]
 ) -> Float64[Tensor, "image column"]:
-    """Returns each column minus its mean, divided by its std (both weighted by p(n)); 0 for a constant column."""
+    """Standardizes columns with the weighted mean and std. Constant columns become 0."""
     values = values.double()
     deviation = values - weights @ values
     std = (weights @ deviation.square()).sqrt()
@@ -93,11 +92,11 @@ def correlate_with_factors(
     unordered: Unordered = "left_out",
     num_resamples: int = NUM_RESAMPLES,
 ) -> tuple[Float64[Tensor, "latent factor"], Float64[Tensor, "resample latent factor"], tuple[str, ...]]:
-    """Returns the correlations of latent means with factors, their resamples, and the factors without order.
+    """Returns the correlations of latent means and factors, their resamples, and the names of excluded factors.
 
-    The correlation with a factor is over the images in which it is known. Factors without order have columns of NaN.
-    Two values without an order count as 0 and 1: the order changes only the sign of the correlation. With `unordered`
-    "numbered", factors with more values are correlated by value index.
+    The correlation with a factor is computed from the images with a known label. Factors with more than two unordered
+    values are excluded and have columns of NaN; with `unordered` "numbered", their value indices are used. Two
+    unordered values are treated as 0 and 1, because their order changes only the sign.
     """
     num_latents, num_factors = codes.mean.shape[1], len(codes.factors)
     matrix = torch.full((num_latents, num_factors), math.nan, dtype=torch.float64, device=codes.mean.device)
@@ -121,13 +120,13 @@ def correlate_with_factors(
 
 
 def means_std(mean: Float[Tensor, "image latent"], weights: Float64[Tensor, " image"]) -> Float64[Tensor, " latent"]:
-    """Returns the std of each latent's means, weighted by p(n)."""
+    """Returns the std of the means of each latent, weighted by p(n)."""
     deviation = mean.double() - weights @ mean.double()
     return (weights @ deviation.square()).sqrt()
 
 
 def has_order(labels: Labels) -> bool:
-    """Returns whether correlations with the labels are defined: continuous, ordered, or two values."""
+    """Returns whether correlations with the labels are defined, for continuous or ordered factors, or two values."""
     if labels.is_soft:
         return False
     return labels.ordered or int(labels.assignment().max()) < 2
@@ -136,8 +135,8 @@ def has_order(labels: Labels) -> bool:
 def label_numbers(labels: Labels) -> Int64[Tensor, " image"] | Float64[Tensor, " image"]:
     """Returns continuous labels unchanged, and integer labels minus the smallest known label.
 
-    The subtraction preserves the digits of large integers in floats. Integers with differences beyond 64 bits are
-    unchanged.
+    The subtraction avoids rounding when large integers are converted to floats. Integers whose differences exceed 64
+    bits are unchanged.
     """
     if labels.is_continuous:
         return labels.values.double()

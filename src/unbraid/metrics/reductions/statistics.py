@@ -1,4 +1,4 @@
-"""Reductions of codes, each computed once for all metrics."""
+"""Intermediate results of codes, which are computed once for all metrics."""
 
 import math
 import os
@@ -17,11 +17,11 @@ from unbraid.errors import CodesError
 from unbraid.information.posteriors import Draws, Posteriors
 from unbraid.information.value_table import ValueTable
 
-# The number of images from which the std of influences is estimated, to about 1 % of a standard error.
+# Number of images from which the std of influences is estimated, with an error of about 1 %.
 MAX_INFLUENCE_ROWS = 4_000
 # The standard error is exact to 5 % (1 / sqrt(2 * 200)).
 NUM_RESAMPLES = 200
-# Tables of information have a column for each value of each factor, and thousands of rows at a time.
+# Maximum number of values of all factors. Tables have a column for each value, and thousands of rows.
 MAX_VALUES = 20_000
 
 T = TypeVar("T")
@@ -29,26 +29,24 @@ T = TypeVar("T")
 
 @final
 class Statistics:
-    """Codes, and a cache of quantities computed from them.
+    """Codes with a cache of quantities computed from the codes.
 
-    `draws`, if given, replace the draws of every sampled estimator. With `num_fitted`, predictors are fitted on the
-    first `num_fitted` images, and tested on the others. Without `with_intervals`, metrics compute their values only,
-    without intervals and without the comparison with half of the data or with a finer estimate.
+    If `draws` is given, sampled estimators use these draws. With `num_fitted`, predictors are fitted on the first
+    `num_fitted` images and tested on the other images. Without `with_intervals`, metrics compute only values, without
+    intervals and without comparisons with half of the data or a finer estimate.
     """
 
     def __init__(
         self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None, *, with_intervals: bool = True
     ) -> None:
         if not isinstance(codes, Codes):
-            raise CodesError(
-                f"Codes were given as {type(codes).__name__}; expected unbraid.Codes. {_how_to_score(codes)}"
-            )
+            raise CodesError(f"codes is a {type(codes).__name__}; expected unbraid.Codes. {_how_to_score(codes)}")
         self.codes = codes
         self.given_draws = draws
         self.num_fitted = num_fitted
         self.with_intervals = with_intervals
         self._kept: dict[Any, Any] = {}
-        # Statistics of some of the factors share with these what does not depend on factors.
+        # Statistics restricted to some factors share results that do not depend on factors.
         self._whole = self
 
     @property
@@ -63,7 +61,7 @@ class Statistics:
         return self._kept[key]
 
     def once_for_all_factors(self, key: Any, compute: Callable[[], T]) -> T:
-        """Returns the result of `compute`, which does not depend on factors, cached for all subsets of the factors."""
+        """Returns the result of `compute`, cached for all subsets of the factors. It must not depend on factors."""
         return self._whole.once(key, compute)
 
     def _of(self, codes: Codes, draws: Draws | None = None, num_fitted: int | None = None) -> "Statistics":
@@ -71,7 +69,7 @@ class Statistics:
         return Statistics(codes, draws, num_fitted, with_intervals=self.with_intervals)
 
     def restricted(self, keep: Callable[[Labels], bool]) -> "Statistics":
-        """Returns the statistics of the codes with some of their factors."""
+        """Returns the statistics of the codes with the factors for which `keep` is True."""
         factors = tuple(labels for labels in self.codes.factors if keep(labels))
         names = tuple(labels.name for labels in factors)
 
@@ -83,7 +81,7 @@ class Statistics:
         return self.once(("restricted", names), compute)
 
     def of_latents(self, latents: Sequence[int]) -> "Statistics":
-        """Returns the statistics of the codes with some of their latents, in this order."""
+        """Returns the statistics of the codes with selected latents, in the given order."""
         if list(latents) == list(range(self.codes.num_latents)):
             return self
 
@@ -94,13 +92,13 @@ class Statistics:
         return self.once(("of_latents", tuple(latents)), compute)
 
     def subset(self) -> "Statistics":
-        """Returns the statistics of at most 4,000 random images, without given draws and a split into parts."""
+        """Returns the statistics of at most 4,000 random images, without given draws and training and test parts."""
         if len(self.codes) <= MAX_INFLUENCE_ROWS:
             return self
 
         def compute() -> Statistics:
             sample = self.influence_sample
-            # Weights that differ make the sample represent all images.
+            # Unequal weights correct for the unequal sampling probabilities.
             weights = None if bool((sample.weights == sample.weights[0]).all()) else sample.weights
             return Statistics(replace(self.codes[sample.rows], weights=weights))
 
@@ -129,7 +127,7 @@ class Statistics:
 
     @cached_property
     def varies(self) -> tuple[bool, ...]:
-        """Whether each factor takes more than one value, in both parts if there are training and test images."""
+        """Whether each factor has more than one value, in both parts if there are training and test images."""
         if self.num_fitted is not None:
             parts = (self.fitted_part.varies, self.tested_part.varies)
             return tuple(fitted and tested for fitted, tested in zip(*parts, strict=True))
@@ -158,8 +156,8 @@ class Statistics:
         if sum(found.sizes) > MAX_VALUES:
             largest, name = max(zip(found.sizes, self.codes.factor_names, strict=True))
             raise CodesError(
-                f"The factors take {sum(found.sizes):,} values in all, {largest:,} of them {name!r}; expected at "
-                f"most {MAX_VALUES:,}. Leave that factor out, or group its values."
+                f"The factors have {sum(found.sizes):,} values in total, {largest:,} of them {name!r}; expected at "
+                f"most {MAX_VALUES:,}. Leave out this factor, or group its values."
             )
         return found
 
@@ -187,16 +185,16 @@ class Statistics:
             return self.codes.mean
         if std is None:
             raise CodesError(
-                "This estimator needs the std of each posterior, and these codes have only means or draws. Give std "
-                "or log_var. Quantized() takes draws, and a std of 0 for a deterministic encoder."
+                "The codes have only means or draws; expected the std of each posterior for this estimator. Pass std "
+                "or log_var, or use Quantized(), which supports draws and, for deterministic encoders, a std of 0."
             )
         return std
 
     @cached_property
     def influence_sample(self) -> "InfluenceSample":
-        """Images for influences: all, or 4,000 drawn with replacement from r(n).
+        """Images for influences: all images, or 4,000 images drawn with replacement from r(n).
 
-        r(n) is p(n), increased for images with a label of a factor that is known in few images.
+        r(n) is p(n), increased for images with labels of factors with many missing labels.
         """
         num_images, p = len(self.codes), self.weights
         if num_images <= MAX_INFLUENCE_ROWS:
@@ -210,11 +208,11 @@ class Statistics:
 
     @cached_property
     def posteriors(self) -> Posteriors:
-        """Posteriors of the images, for densities."""
+        """Posteriors of the images, for computing densities."""
         return Posteriors(self.codes.mean, self.std, self.weights, self.codes.covariance, self.codes.probabilities)
 
     def draws(self, num_samples: int, seed: int) -> Draws:
-        """Returns draws from the aggregate posterior: random images, and a random point of each image's posterior."""
+        """Returns draws from the aggregate posterior: points from the posteriors of random images."""
         if self.given_draws is not None:
             return self.given_draws
 
@@ -232,10 +230,9 @@ class Statistics:
 @final
 @dataclass(frozen=True)
 class InfluenceSample:
-    """Images drawn from r(n): their rows, p(n) / r(n), and sqrt(N r(n)).
+    """Rows of images drawn from r(n), with the weights w = p / r and the corrections c = sqrt(N r).
 
-    From M draws n_m, sum_n p(n)^2 f(n)^2 is estimated by sum_m (w_m c_m f(n_m))^2 / (N M), with the weights w = p / r
-    and the corrections c = sqrt(N r).
+    With M draws n_m, the estimate of sum_n p(n)^2 f(n)^2 is sum_m (w_m c_m f(n_m))^2 / (N M).
     """
 
     rows: Int64[Tensor, " row"]
@@ -244,7 +241,7 @@ class InfluenceSample:
 
 
 def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
-    """Returns a note on factors that vary, but not among the images of `seen`."""
+    """Returns a note on factors that vary in `statistics` but are constant in `seen`."""
     if seen is statistics:
         return ()
     names = [
@@ -252,7 +249,7 @@ def unseen_note(statistics: Statistics, seen: Statistics) -> tuple[str, ...]:
         for name, in_all, in_seen in zip(statistics.codes.factor_names, statistics.varies, seen.varies, strict=True)
         if in_all and not in_seen
     ]
-    return (f"Left out, because they never vary among the selected images: {', '.join(names)}.",) if names else ()
+    return (f"{', '.join(names)} are left out, because they are constant in the selected images.",) if names else ()
 
 
 def _varies(labels: Labels, weights: Tensor | None) -> bool:
@@ -261,7 +258,7 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
     if len(given) == 0:
         return False
     if labels.is_soft:
-        # One label in 10^12 images has an entropy of 3e-11 nats; rounding leaves less than 1e-14 for a constant factor.
+        # As in `gaps.varies`.
         p = given.double().mean(dim=0)
         return float(-torch.xlogy(p, p).sum()) > 1e-13 * math.e
     return bool((given != given[0]).any())
@@ -270,7 +267,7 @@ def _varies(labels: Labels, weights: Tensor | None) -> bool:
 def _how_to_score(given: Any) -> str:
     """Returns advice for an argument that is not an instance of Codes."""
     if isinstance(given, (str, os.PathLike)):
-        return "Read them from a file with Codes.load(path)."
+        return "Load codes from a file with Codes.load(path)."
     if hasattr(given, "score"):
         return "Score a run with run.score(...)."
-    return "Make them with Codes.from_arrays(mean, std, factors=labels)."
+    return "Create codes with Codes.from_arrays(mean, std, factors=labels)."

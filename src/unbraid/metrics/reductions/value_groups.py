@@ -1,4 +1,4 @@
-"""The images of each value of each factor, for draws of pairs and batches that share a value."""
+"""Images grouped by factor value, for draws of pairs and batches with a common value."""
 
 from collections.abc import Callable, Sequence
 
@@ -11,7 +11,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 
 Groups = tuple[ImagesByValue, ...]
 
-# The most images in all points together: their numbers take 8 GB.
+# Maximum number of drawn images: their indices take 8 GB.
 _MAX_DRAWN = 10**9
 
 
@@ -23,10 +23,10 @@ def varying_factors(statistics: Statistics) -> tuple[int, ...]:
 def drawn_points(
     statistics: Statistics, num_train: int, num_test: int, draw: Callable[[Groups, int, str], tuple[Tensor, ...]]
 ) -> tuple[Tensor, ...]:
-    """Returns training points, then test points: the index of a factor that varies, and rows of images.
+    """Draws training points, then test points. A point is the index of a varying factor, and rows of images.
 
-    `draw` takes the images by value of each varying factor, the number of points, and the suffix of the random stream.
-    If there are test images, the test points are drawn from the test images.
+    The arguments of `draw` are the images by value of each varying factor, the number of points, and a suffix of the
+    random stream. If there are separate test images, the test points are drawn from these images.
     """
     num_fitted, varying = statistics.num_fitted, varying_factors(statistics)
 
@@ -47,17 +47,17 @@ def drawn_points(
 
 
 def chunks(num_points: int, num_each: int) -> Sequence[slice]:
-    """Returns slices of the points with about half a million images each, which bounds the memory."""
+    """Returns slices of the points with about half a million images each, to limit memory."""
     size = max(1, 500_000 // num_each)
     return [slice(start, min(num_points, start + size)) for start in range(0, num_points, size)]
 
 
 def check_num_drawn(name: str, num_points: int, setting: str, num_each: int) -> None:
-    """Raises SpecError if the images to draw would exceed the memory."""
+    """Raises SpecError if too many images would be drawn."""
     if num_points * num_each > _MAX_DRAWN:
         raise SpecError(
-            f"{name}: {num_points:,} points of {setting}={num_each:,} are too many images; expected at most "
-            f"{_MAX_DRAWN:,} in all. Use a smaller {setting}."
+            f"{name}: {num_points:,} points with {setting}={num_each:,} need {num_points * num_each:,} images; "
+            f"expected at most {_MAX_DRAWN:,}. Use a smaller {setting}."
         )
 
 

@@ -140,7 +140,7 @@ class GaussianLatents(ContinuousLatents):
     size: int = 10
     """Number of latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
-    """The prior p(z)."""
+    """Prior p(z)."""
 
     def posterior(self, parameters: Float[Tensor, "batch parameter"], progress: Float[Tensor, ""]) -> DiagonalGaussian:
         loc, log_var = parameters.chunk(2, dim=1)
@@ -163,7 +163,7 @@ class CorrelatedGaussianLatents(ContinuousLatents):
     exact_kl: bool = False
     """Whether the loss uses the KL of the correlated latents instead of independent latents."""
     prior: PriorConfig = field(default_factory=StandardNormalPrior)
-    """The prior p(z)."""
+    """Prior p(z)."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
