@@ -129,7 +129,7 @@ def test_many_columns_are_read_in_seconds(written):
         ('mean_0,factor:a\n1,"x\n\ny"\n2,y\n', "Line 2 of .* odd number of quotation marks"),
         ('"mean_0\n1\n2\n', "Line 1 of .* odd number of quotation marks"),
         ("factor:a\n1\n2\n", "mean, samples and probabilities are missing"),
-        ("mean_0,mean_1\n1,2\n3\n", r"Line 3 of codes\.csv has 1 fields"),
+        ("mean_0,mean_1\n1,2\n3\n", r"has 1 fields; expected 2"),
         ("mean_0,mean_1\n1,2\n\n3,4,5\n", "Line 4 of .* has 3 fields"),
         ("mean_0,mean_1\n1,2\n3,four\n", "Line 3 of .* has 'four' in column 'mean_1'"),
         ("mean_0,mean_1\n1,2\n3,\n", "Line 3 of .* has '' in column 'mean_1'"),

@@ -103,7 +103,7 @@ def test_codes_with_groups_that_are_scored_latent_by_latent_say_so():
     codes = Codes.from_arrays(
         mean, np.full((300, 3), 0.1), options=CodesOptions(groups=[(0, 1)]), factors={"v": (angle > 3).astype(int)}
     )
-    assert any("latent is scored" in note for note in evaluate(codes, metrics=["mig"], progress=False).notes)
+    assert any("single latents are scored" in note for note in evaluate(codes, metrics=["mig"], progress=False).notes)
     [note] = evaluate(codes, metrics=["mig"], scoring=Scoring(groups="pca"), progress=False).notes
     share = PCA(1).fit(mean[:, :2]).explained_variance_ratio_[0]
     assert f"latents 0, 1 ({100 * share:.0f} %)" in note

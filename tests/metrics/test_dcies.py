@@ -85,7 +85,7 @@ def test_explicitness_of_noise_is_undefined_or_carries_a_note():
     for seed in range(3):
         codes = Codes.from_arrays(rng.normal(size=(900, 2)), factors={"v": rng.normal(size=900)})
         score = DCIES(hidden=(0, 16), num_steps=50, seed=seed)(codes)
-        assert "v significantly" in " ".join(score.notes)
+        assert "predicts v " in " ".join(score.notes)
         assert score.parts["informativeness"].value < 0.1
 
 
@@ -145,7 +145,7 @@ def test_it_is_computed_where_it_is_asked_for_by_name():
 
 @pytest.mark.parametrize("hidden", [(0,), (8, 8), (32, 8), (-1, 8), (0, 10**6)])
 def test_probes_rise_in_size(hidden):
-    with pytest.raises(SpecError, match=r"DCIES: hidden is \(0,\)"):
+    with pytest.raises(SpecError, match="DCIES: hidden is"):
         DCIES(hidden=hidden)
 
 

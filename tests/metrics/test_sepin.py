@@ -248,7 +248,7 @@ def test_a_floor_needs_the_authors_conditional():
 
 @pytest.mark.parametrize("floor", [0.0, -1.0, math.inf])
 def test_a_floor_is_above_zero(floor):
-    with pytest.raises(SpecError, match=r"SEPIN: density_floor is 0\.0"):
+    with pytest.raises(SpecError, match="SEPIN: density_floor is"):
         SEPIN(conditional="mc", density_floor=floor)
 
 
