@@ -81,7 +81,7 @@ def test_a_score_that_needs_densities_says_what_to_do_without(unbraid, trained):
     outcome = unbraid("score", trained, "--device", "cpu", "--metrics", "mig:sampled")
     assert outcome.code == 2
     assert outcome.err.count("\n") == 1
-    assert "Use the quantized estimator, which takes a std of 0" in outcome.err
+    assert "Use the quantized estimator" in outcome.err
     outcome = unbraid("score", trained, "--device", "cpu", "--metrics", "mig")
     assert outcome.code == 0, outcome.err
     assert "left out: mig: needs posteriors with a std above 0" in outcome.out

@@ -148,7 +148,7 @@ def test_one_metric_is_shown_factor_by_factor(unbraid, arrays, tmp_path):
 
 def test_disdiff_is_told_that_there_are_no_groups(unbraid, arrays, trained, tmp_path):
     np.savez(tmp_path / "codes.npz", **arrays)
-    told = "these latents have no groups"
+    told = "groups is 'pca'"
     assert told in unbraid("score", tmp_path / "codes.npz", "--metrics", "mig", "--groups", "pca").err
     assert told in unbraid("score", min(trained.iterdir()), "--metrics", "mig", "--groups", "pca").err
 
@@ -288,7 +288,7 @@ def test_a_metric_that_is_not_defined_is_told_beside_those_that_are(unbraid, arr
     outcome = unbraid("score", "means.npz", "--metrics", "mig:sampled,mig:quantized", "--save", "scores.json")
     assert (outcome.code, (tmp_path / "scores.json").exists()) == (2, False)
     assert outcome.err.startswith("Error: means.npz: MIG does not support means without std.")
-    assert outcome.err.count("Give std or log_var") == 1
+    assert outcome.err.count("Pass std or log_var") == 1
 
 
 def test_a_bug_in_one_metric_is_shown_and_the_other_scores_are_kept(unbraid, arrays, tmp_path, monkeypatch):
