@@ -243,7 +243,7 @@ def test_images_that_are_not_there_are_told_before_any_work(whole, monkeypatch):
 def test_codes_alone_have_no_such_score(whole):
     card = evaluate(whole.codes(), metrics=["mig:quantized", "elbo"])
     assert "Score the run" in card.refused["elbo"]
-    with pytest.raises(CodesError, match="reads the model"):
+    with pytest.raises(CodesError, match="needs the model"):
         evaluate(whole.codes(), metrics="elbo,rate")
 
 
