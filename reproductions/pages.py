@@ -14,6 +14,7 @@ from reproductions.item import Data, Item, Paper
 from reproductions.rows import claims_of
 from reproductions.scales import experiment_of
 from unbraid import figures
+from unbraid.config import text_of
 from unbraid.studies import Claim, judge, median
 
 NOT_RUN, DEFINITION = "not run", "checked definition"
@@ -124,6 +125,10 @@ def _section(scales: Sequence[Found]) -> str:
 
 def _at_scale(found: Found) -> list[str]:
     item, parts = found.item, []
+    if found.scale == "laptop":
+        spec = experiment_of(item, found.data, found.scale).settings[0].spec
+        trained = f"{spec.num_steps:,} steps of {spec.batch_size} images"
+        parts.append(f"What is small here: `{text_of(spec.dataset)}`, `{text_of(spec.model.encoder)}`, {trained}. No number of the paper is judged.")
     if found.claims_changed:
         why = item.changed or "they are written for the one rule by which all claims are judged today"
         parts.append(f"{_CHANGED} Claims were restated after these scores were known: {why}.")

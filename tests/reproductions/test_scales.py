@@ -135,6 +135,7 @@ def test_a_page_shows_every_scale_side_by_side(tmp_path):
     text = page_of(paper("esmaeili2018"), known)
     assert "| quick | **Verdict: not reproduced**" in text
     assert "| laptop | **Verdict: not reproduced**" in text
+    assert "`mnist:test:shape_factors=true`" in text
     assert text.count("python -m reproductions run esmaeili2018/figure9a --data mnist --scale laptop") == 2
 
 
