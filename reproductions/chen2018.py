@@ -47,7 +47,6 @@ LAPTOP = Reduction(
     nets={MLP: Conv((8, 8, 16, 16), hidden=64)},
     spec={"precision": "float32", "batch_size": 32},
     learning_rate=2e-3,
-    max_fitted=2_000,
 )
 """Net, rate and length were chosen on seeds 1000 to 1003, by the median MIG of beta-TCVAE 6: 0.67, where fully connected nets of
 128 units at a rate of 0.001 had 0.38.

@@ -41,7 +41,6 @@ LAPTOP = Reduction(
     spec={"precision": "float32", "batch_size": 32},
     learning_rate=1e-3,
     critic_learning_rate=1e-3,
-    max_fitted=2_000,
 )
 
 

@@ -43,7 +43,6 @@ LAPTOP = Reduction(
     },
     {Objective: 3_000},
     spec={"precision": "float32", "batch_size": 128},
-    max_fitted=2_000,
 )
 
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import torch
 
 from unbraid import Run, RunSpec, Scoring
-from unbraid.studies import Claim, Setting, Study, StudyScores
+from unbraid.studies import Setting, Study, StudyScores
 
 Scale = Literal["smoke", "laptop", "quick", "paper"]
 SCALES: tuple[Scale, ...] = get_args(Scale)
@@ -18,7 +18,6 @@ Scores = dict[str, dict[str, dict[int, float]]]
 Numbers = Mapping[str, float]
 Derived = Callable[[Scores], Scores]
 Examine = Callable[[Mapping[int, Run], torch.device], Mapping[int, Numbers]]
-Claims = Callable[[str, Scale], Sequence[Claim]]
 
 
 @dataclass(frozen=True)
@@ -104,8 +103,7 @@ class Code:
     """What of an item is code.
 
     An item that trains has `spec`, by default that of its paper, which returns what a label trains on a dataset at
-    `quick` or `paper`; another has `compute` and its `cases`, by dataset. Claims and controls are given the dataset and
-    the scale; controls are ours and never count. `derive` adds numbers to the scores.
+    `quick` or `paper`; another has `compute` and its `cases`, by dataset. `derive` adds numbers to the scores.
     """
 
     spec: Callable[..., RunSpec] | None = None
@@ -117,8 +115,6 @@ class Code:
     """What examines the runs on a dataset."""
     keeps_curves: bool = False
     """Whether runs log the information of each latent, at a hundred moments of training."""
-    claims: Claims = lambda data, scale: ()
-    controls: Claims = lambda data, scale: ()
     derive: Derived = lambda scores: {}
     draw: Callable[[StudyScores], Any] | None = None
     """What draws the figure, where no kind of `figure.py` does."""

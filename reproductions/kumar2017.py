@@ -49,7 +49,6 @@ LAPTOP = Reduction(
     nets={MLP: Conv((8, 8, 16, 16), hidden=64)},
     spec={"precision": "float32", "batch_size": 64},
     learning_rate=1e-3,
-    max_fitted=2_000,
 )
 
 

@@ -23,7 +23,7 @@ def claims_of(item: Item, data: str, scale: Any) -> list[Claim]:
     """Returns the claims of an item; without any, that each expected number is met."""
     if any(row.get("ours") is not True for row in item.claims):
         return list(_claims_of_rows(item, data, scale, ours=False))
-    return list(item.code.claims(data, scale)) or [
+    return [
         Claim(
             f"{each.metric.replace(':', ' of ')} ({each.setting}) is {each.value:g}.",
             computed(each.metric, item.tolerance, each.setting),
@@ -35,7 +35,7 @@ def claims_of(item: Item, data: str, scale: Any) -> list[Claim]:
 
 def controls_of(item: Item, data: str, scale: Any) -> list[Claim]:
     """Returns the claims of ours beside those of the paper."""
-    return [*item.code.controls(data, scale), *_claims_of_rows(item, data, scale, ours=True)]
+    return list(_claims_of_rows(item, data, scale, ours=True))
 
 
 def filled(value: Any, names: Mapping[str, Any], scale: str, letters: Mapping[str, Any] | None = None) -> Any:

@@ -38,7 +38,7 @@ class Reduction:
         width: The share that is left of every width of nets and critics, at most `max_width`.
         spec: Other fields of the spec.
         seeds: The number of seeds where the item has none for this scale.
-        max_fitted: The most points that a metric fits a predictor on.
+        max_fitted: The most points that a metric fits a predictor on. Claims do not find a metric whose name this changes.
     """
 
     datasets: Mapping[Any, Mapping[str, Any]]
@@ -119,12 +119,12 @@ def experiment_of(item: Item, data: str, scale: Scale) -> Experiment:
             cases = {label: seeds[:1] for label, seeds in list(cases.items())[:1]}
         return Experiment(compute=code.compute, cases=cases, reads=code.reads(data))
     reduction = {"smoke": SMOKE, "laptop": item.module.LAPTOP}.get(scale)
-    settings = _settings(item, data, scale, filled(at_scale(given.models, scale), given.names, scale), at_scale(given.seeds, scale))
+    named = {key: filled(at_scale(value, scale), given.names, scale) for key, value in {"models": given.models, **given.tuned}.items()}
+    settings = _settings(item, data, scale, reduction, named["models"], at_scale(given.seeds, scale))
     tuned = None
     if given.tuned:
-        of, by = {key: filled(at_scale(value, scale), given.names, scale) for key, value in given.tuned.items()}, given.tuned["by"]
-        candidates = _settings(item, data, scale, of["candidates"], of["seeds"])
-        tuned = Tuned(of["label"], candidates, settings[0].seeds, reduction.metric(by) if reduction else by)
+        candidates = _settings(item, data, scale, reduction, named["candidates"], named["seeds"])
+        tuned = Tuned(named["label"], candidates, settings[0].seeds, reduction.metric(named["by"]) if reduction else named["by"])
     metrics = metrics_of(item, data, scale)
     study = {"metrics": metrics, "scorings": code.scorings(data) if code.scorings else given.scorings, **given.study}
     study |= {"keep": given.study.get("keep", "best" if code.pictures else "scores"), "best_by": given.study.get("best_by", metrics[0])}
@@ -135,10 +135,9 @@ def experiment_of(item: Item, data: str, scale: Scale) -> Experiment:
     return Experiment(settings, study, tuned, code.examine(data), every)
 
 
-def _settings(item: Item, data: str, scale: Scale, labels: Iterable[str], seeds: Any) -> tuple[Setting, ...]:
+def _settings(item: Item, data: str, scale: Scale, reduction: Reduction | None, labels: Iterable[str], seeds: Any) -> tuple[Setting, ...]:
     """Returns settings with these labels, and as many seeds, or with these seeds."""
-    base, reduction = "paper" if scale == "paper" else "quick", {"smoke": SMOKE, "laptop": item.module.LAPTOP}.get(scale)
-    spec, found = item.code.spec or item.module.spec, []
+    base, spec, found = "quick" if reduction else scale, item.code.spec or item.module.spec, []
     family, num_seeds = getattr(item.module, "family", lambda label: ""), getattr(item.module, "num_seeds", lambda data, scale, label, count: count)
     for label in labels:
         made = spec(data, base, label, **item.on[data].options)

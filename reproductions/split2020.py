@@ -45,7 +45,6 @@ LAPTOP = Reduction(
     width=0.25,
     spec={"precision": "float32", "batch_size": 32},
     critic_learning_rate=1e-3,
-    max_fitted=2_000,
 )
 
 

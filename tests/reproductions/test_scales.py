@@ -82,6 +82,7 @@ def test_claims_can_be_decided_on_a_laptop_and_are_not_about_printed_numbers(ite
         seed for each in experiment.settings for seed in each.seeds
     }
     assert experiment.study["keep"] == "all"
+    assert experiment.study["metrics"] == metrics_of(item, key, "laptop")
     assert all(each.spec.precision == "float32" for each in (*experiment.settings, *tuned))
 
 
