@@ -11,6 +11,7 @@ from torch import Tensor
 
 from unbraid._internal.arrays import as_floats, checked_tensor, same_content
 from unbraid._internal.names import suggestion
+from unbraid._internal.short_repr import short_repr
 from unbraid.codes.checks import (
     as_groups,
     as_rows,
@@ -64,6 +65,8 @@ class Codes:
     factors: tuple[Labels, ...] = ()
     weights: Float[Tensor, " image"] | None = None
     prior: LatentPrior | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         self._check_tensors()

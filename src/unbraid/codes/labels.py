@@ -13,6 +13,7 @@ from jaxtyping import Bool, Float, Int, Int64
 from torch import Tensor
 
 from unbraid._internal.arrays import as_array, as_tensor, ranks, same_content, shown
+from unbraid._internal.short_repr import short_repr
 from unbraid.errors import CodesError
 
 # Value that marks a missing label: a number (NaN in continuous factors) or a string.
@@ -44,6 +45,8 @@ class Labels:
     values: Int[Tensor, " image"] | Float[Tensor, " image"] | Float[Tensor, "image value"]
     known: Bool[Tensor, " image"] | None = None
     ordered: bool = True
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         name: Any = self.name

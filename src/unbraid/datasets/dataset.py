@@ -19,6 +19,7 @@ from torch.utils.data import Dataset
 from unbraid._internal.arrays import as_array
 from unbraid._internal.device import resolve_device, wide_device
 from unbraid._internal.names import suggestion
+from unbraid._internal.short_repr import short_repr
 from unbraid.codes import Labels
 from unbraid.config import Config
 from unbraid.datasets import pixels as layouts
@@ -65,6 +66,8 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     factor_table: tuple[Factor, ...]
     weights: Float[Tensor, " image"] | None = None
     streamed_on: torch.device | None = None
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, final, get_args
 
 from unbraid._internal.amounts import listed, short
+from unbraid._internal.short_repr import short_repr
 from unbraid.objectives.weight_advice import PENALIZE_TC, WeightAdvice
 
 State = Literal["fine", "look", "unknown"]
@@ -93,6 +94,8 @@ class Diagnosis(Mapping[str, Finding]):
     of: str
     findings: tuple[Finding, ...]
     folder: str = ""
+
+    __repr__ = short_repr
 
     @classmethod
     def from_findings(cls, of: str, findings: Sequence[Finding], folder: str = "") -> "Diagnosis":

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from unbraid._internal import files
+from unbraid._internal.short_repr import short_repr
 from unbraid.errors import CodesError
 from unbraid.figures.curves import as_pictures, ends_of
 from unbraid.figures.labeled_sheet import LabeledSheet, beside, stack
@@ -50,6 +51,8 @@ class Traversal:
 
     strips: tuple[Strip, ...]
     caption: str = ""
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.strips)
@@ -131,6 +134,8 @@ class SideBySide:
     """
 
     traversals: Mapping[str, Traversal]
+
+    __repr__ = short_repr
 
     def __len__(self) -> int:
         return len(self.traversals)

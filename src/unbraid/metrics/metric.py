@@ -13,6 +13,7 @@ from torch import Tensor
 
 from unbraid._internal.arrays import same_content, shown
 from unbraid._internal.progress import note_once
+from unbraid._internal.short_repr import short_repr
 from unbraid.codes import Codes, Labels
 from unbraid.config import Config, text_of
 from unbraid.config.text import split
@@ -112,6 +113,8 @@ class Score:
     notes: tuple[str, ...] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)
     scoring: Mapping[str, Any] = field(default_factory=dict)
+
+    __repr__ = short_repr
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Score) and same_content(self._content(), other._content())

@@ -13,6 +13,7 @@ import torch
 from unbraid._internal import files
 from unbraid._internal.memory import no_garbage_collection
 from unbraid._internal.names import kebab_case
+from unbraid._internal.short_repr import short_repr
 from unbraid.config import Config, from_json, to_json
 from unbraid.config.annotations import check_value
 from unbraid.errors import RunError, SpecError
@@ -101,6 +102,8 @@ class Study(Config):
     members_per_fleet: int = 64
     threads: int | None = None
     claims: tuple[Claim, ...] = ()
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -9,6 +9,7 @@ from typing import Any, final
 import numpy as np
 
 from unbraid._internal import files
+from unbraid._internal.short_repr import short_repr
 from unbraid.config.annotations import check_value, hints_of
 from unbraid.errors import RunError, SpecError
 
@@ -39,6 +40,8 @@ class TrainingOptions:
     """Approximate number of steps between values of `held_out_elbo`, the ELBO on held-out images, in the history."""
     latent_information_every: int | None = None
     """Approximate number of steps between estimates of I(x; z_d), `information_z0`, ..., in the history."""
+
+    __repr__ = short_repr
 
     def __post_init__(self) -> None:
         for name, annotation in hints_of(type(self)).items():
