@@ -10,6 +10,8 @@ from unbraid.diagnose import Diagnosis
 from unbraid.diagnose.diagnosis import Finding
 from unbraid.figures import SideBySide, Traversal
 from unbraid.figures.traversal import Strip
+from unbraid.metrics import Score
+from unbraid.metrics.scorecard import Scorecard
 from unbraid.models import Autoencoder, Conv
 from unbraid.objectives import BetaVAE
 from unbraid.studies import Setting, Study
@@ -37,6 +39,9 @@ LARGE = {
     "discrete codes": lambda: Codes.from_arrays(probabilities=[np.full((200, 9), 1 / 9)] * 30),
     "labels": lambda: CODES.factors[0],
     "scorecard": lambda: evaluate(CODES, metrics=["correlations", "rmig", "sap", "irs"], progress=False),
+    "long scorecard": lambda: Scorecard(
+        tuple(f"mig:{number}" for number in range(60)), (Score("MIG", 0.5),) * 60, {}, 10, 2
+    ),
     "score": lambda: evaluate(CODES, metrics="rmig", progress=False)["rmig"],
     "images": lambda: FromArrays.from_arrays(RNG.random((200, 32, 32)), FACTORS).open(),
     "dataset": lambda: FromArrays.from_arrays(RNG.random((200, 32, 32)), FACTORS),

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, final
 
 from unbraid._internal import files
-from unbraid._internal.table import Table
+from unbraid._internal.table import Table, first_lines
 from unbraid.errors import CodesError, SpecError
 from unbraid.metrics.metric import Score
 from unbraid.metrics.score_json import score_from_json, score_to_json
@@ -201,7 +201,8 @@ class Scorecard(Mapping[str, Score]):
         ]
         return "\n\n".join([self.headline, *self._badges("{}."), plain_table(self.rows), *remarks])
 
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return first_lines(str(self))
 
     def _repr_html_(self) -> str:
         remarks = [
