@@ -119,9 +119,9 @@ def test_a_name_may_be_typed_with_underscores_and_capitals():
         ({"dataset": "dsprites", "objective": "beta-vea"}, "--objective is 'beta-vea'. Did you mean 'beta-vae'?"),
         ({"dataset": "dsprites", "objective": ["vae", "VAE"]}, "--objective .* vae, vae"),
         ({"dataset": "dsprites", "objective": "vae", "objective__estimator": "mss"}, "--objective.estimator .* vae"),
-        ({"dataset": "dsprites", "objective__beta": ["1", "4"]}, r"--objective.beta .*\(1, 4\).* 1,4"),
-        ({"dataset": "dsprites", "num_steps": ["1", "4"]}, r"--num-steps .*\(1, 4\).* 1,4"),
-        ({"dataset": "from-folder", "dataset__path": ["a", "b"]}, r"--dataset.path .*\(a, b\)"),
+        ({"dataset": "dsprites", "objective__beta": ["1", "4"]}, "--objective.beta .* 1, 4.* 1,4"),
+        ({"dataset": "dsprites", "num_steps": ["1", "4"]}, "--num-steps .* 1, 4.* 1,4"),
+        ({"dataset": "from-folder", "dataset__path": ["a", "b"]}, "--dataset.path .* a, b"),
         (
             {"dataset": "dsprites", "model__encoder__hidden": ["8,8", "9", "8,8"]},
             "--model.encoder.hidden .* '8,8 9 8,8'",

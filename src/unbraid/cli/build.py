@@ -124,9 +124,7 @@ class _Builder:
         texts = self._take(path)
         if len(texts) > 1 and entries_of(annotation) is None:
             several = f", with a list of values: {','.join(texts)}" if _sweeps(annotation) else ""
-            raise SpecError(
-                f"{flag_name(path)} was given {len(texts)} times ({', '.join(texts)}). Give the flag once{several}."
-            )
+            raise SpecError(f"{flag_name(path)} was given as {', '.join(texts)}. Give the flag once{several}.")
         values = [value for text in texts for value in parse_each(text, annotation, flag_name(path))]
         if len(set(map(repr, values))) < len(values):
             raise SpecError(f"{flag_name(path)} has a repeated value: {' '.join(texts)!r}. Give each value once.")

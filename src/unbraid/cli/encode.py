@@ -96,9 +96,7 @@ def picture_paths(paths: Sequence[Path]) -> list[Path]:
                 )
             found.extend(inside)
         elif not path.exists():
-            raise DataError(
-                f"There is no file {path}. Name pictures (.png, .jpg), a folder of pictures, or an .npz file."
-            )
+            raise DataError(f"There is no file {path}. Name pictures (.png, .jpg), a folder of them, or an .npz file.")
         elif path.suffix.lower() not in _PICTURES:
             raise DataError(f"Expected a .png, .jpg or .npz file or a folder, got {path}. Convert the file.")
         else:

@@ -36,9 +36,7 @@ def models() -> None:
             "likelihood of pixels": flags["model.likelihood"].configs,
         }
     )
-    echo(
-        "Choose with --model.encoder NAME, --model.decoder, --model.latents, --model.latents.prior, --model.likelihood."
-    )
+    echo("Choose by --model.encoder NAME, --model.decoder, --model.latents, --model.latents.prior, --model.likelihood.")
     echo("List the fields of a net: unbraid train --model.encoder NAME --help")
 
 

@@ -228,7 +228,5 @@ def _evidence(study: "Study", out: Path, file: Path | None) -> "Evidence":
         return Evidence(study.name, collect(study, out), Circumstances.now().to_json())
     found = Evidence.load(file)
     if found.study != study.name:
-        raise SpecError(
-            f"Expected scores of the study {study.name!r}, but {file} has scores of {found.study!r}. Name another file."
-        )
+        raise SpecError(f"Expected scores of {study.name!r}, but {file} has {found.study!r}. Name another.")
     return replace(found, scores=replace(found.scores, swept=swept_values(study.settings)))

@@ -80,12 +80,10 @@ def diagnose_codes(
     """
     if not isinstance(codes, Codes):
         raise CodesError(
-            f"Expected `codes` to be a Codes, got {type(codes).__name__}. Call Codes.from_arrays(mean, std)."
+            f"Expected `codes` to be a Codes, got {type(codes).__name__}. Use Codes.from_arrays(mean, std)."
         )
     if decoder is not None and not callable(decoder):
-        raise CodesError(
-            f"Expected `decoder` to be a function of codes or None, got {in_short(decoder)}. Pass model.decode."
-        )
+        raise CodesError(f"Expected `decoder` to be a function or None, got {in_short(decoder)}. Pass model.decode.")
     widths = (1,) * codes.mean.shape[1] + tuple(table.shape[1] for table in codes.probabilities)
     chosen = replace(codes[_rows(codes, num_images)], weights=None)
     found = _of_codes(chosen, used_latents(chosen), decoder, widths, OF_CODES)

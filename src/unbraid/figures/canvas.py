@@ -23,9 +23,7 @@ def new_figure(width: float, height: float) -> "Figure":
     try:
         from matplotlib.figure import Figure
     except ImportError:
-        raise UnbraidError(
-            "Figures require matplotlib, which is not installed. Install it: pip install 'unbraid[figures]'."
-        ) from None
+        raise UnbraidError("matplotlib is not installed. Install it: pip install 'unbraid[figures]'.") from None
     return Figure(figsize=(width, height), layout="constrained")
 
 
@@ -104,9 +102,7 @@ def data_of(axes: Axes) -> Table:
     """
     tables = [table for each in axes.figure.axes for table in getattr(each, _DATA, ())]
     if not tables:
-        raise UnbraidError(
-            "Expected axes with a drawing of unbraid.figures, got other axes. Save the figure with axes.figure.savefig."
-        )
+        raise UnbraidError("Expected axes drawn by unbraid.figures, got others. Save with axes.figure.savefig.")
     if len(tables) == 1:
         return tables[0]
     return Table.from_records({"drawing": number, **row} for number, table in enumerate(tables) for row in table)

@@ -100,9 +100,7 @@ def mean_histograms(
 def _checked(codes: Codes, latents: Sequence[int]) -> list[int]:
     num_latents = codes.mean.shape[1]
     if outside := [latent for latent in latents if not 0 <= latent < num_latents]:
-        raise CodesError(
-            f"Expected continuous latents from 0 to {num_latents - 1}, got {outside[0]}. Choose one of them."
-        )
+        raise CodesError(f"Expected continuous latents from 0 to {num_latents - 1}, got {outside[0]}. Choose another.")
     return list(latents)
 
 

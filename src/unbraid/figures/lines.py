@@ -112,9 +112,7 @@ def latent_curves(
         )
     titles = list(names) or latent_names(table.shape[1])
     if len(titles) != table.shape[1]:
-        raise UnbraidError(
-            f"Expected `names` with {table.shape[1]} entries, got {len(titles)}. Pass one name per latent."
-        )
+        raise UnbraidError(f"Expected `names` with {table.shape[1]} entries, got {len(titles)}. Name each latent.")
     axes = axes_or_new(axes)
     used = [place for place in range(table.shape[1]) if table[:, place].max() >= _LEAST_SHARE * table.max()]
     for place in range(table.shape[1]):

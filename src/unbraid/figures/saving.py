@@ -33,9 +33,7 @@ def save(axes: Axes | tuple[Axes, ...], path: Path | str, *, overwrite: bool = F
 def check_figure_place(path: Path, *, overwrite: bool = False, numbers: str | None = None) -> None:
     """Raises UnbraidError if `path` is not a valid file for a figure. A .csv file with the same numbers may exist."""
     if path.suffix.lower() not in _FORMATS:
-        raise UnbraidError(
-            f"Expected a file name that ends in {', '.join(_FORMATS)}, got {path.name}. Change the suffix."
-        )
+        raise UnbraidError(f"Expected a file that ends in {', '.join(_FORMATS)}, got {path.name}. Change the suffix.")
     for each in (path, path.with_suffix(".csv")):
         if each.exists() and not overwrite and not (each != path and _holds(each, numbers)):
             raise UnbraidError(f"{each} exists. Choose another name, or overwrite it with overwrite=True (--force).")

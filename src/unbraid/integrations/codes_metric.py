@@ -48,9 +48,7 @@ class CodesMetric(Metric):
         super().__init__(**options)
         selection = select(metrics, seed)
         if selection.model_scores:
-            raise SpecError(
-                f"Expected metrics of codes, got {', '.join(selection.model_scores)}. Call run.score instead."
-            )
+            raise SpecError(f"Expected metrics of codes, got {', '.join(selection.model_scores)}. Use run.score.")
         self._metrics, self._names, self._seed = metrics, tuple(selection.metrics), seed
         self._given_names, self._unordered, self._missing = factor_names, unordered, missing
         self._columns: dict[str, bool] = {}  # whether each factor is continuous
@@ -85,9 +83,7 @@ class CodesMetric(Metric):
     def compute(self) -> Tensor | dict[str, Tensor]:
         """Returns the scores of all codes since the last `reset`."""
         if not len(self.mean):
-            raise CodesError(
-                "Expected codes before compute(), got none. Call update(mean, std, factors) for each batch."
-            )
+            raise CodesError("Expected codes, got none. Call update(mean, std, factors) for each batch.")
         table = dim_zero_cat(self.factors) if len(self.factors) else torch.empty(0, 0)
         factors = {
             name: column if is_continuous else column.long()

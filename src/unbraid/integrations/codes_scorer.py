@@ -39,9 +39,7 @@ class CodesScorer:
         selection = select(self.metrics, self.seed)
         if selection.model_scores:
             names = ", ".join(selection.model_scores)
-            raise SpecError(
-                f"Expected metrics of codes, got {names}, which requires a model. Choose a metric such as 'mig'."
-            )
+            raise SpecError(f"Expected metrics of codes, got {names}. Choose a metric such as 'mig'.")
         if aimless := [name for name, metric in selection.metrics.items() if metric.higher_is_better is None]:
             raise SpecError(
                 f"Expected metrics with a better direction, got {', '.join(aimless)}. Choose other metrics, or call "

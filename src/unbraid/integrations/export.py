@@ -194,9 +194,7 @@ def session(model: bytes | str, name: str) -> Any:
         return onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
     # onnxruntime raises its own classes, below RuntimeError or Exception depending on its version.
     except Exception as error:  # noqa: BLE001
-        raise RunError(
-            f"{name} is not an ONNX model that onnxruntime can run: {error} Export the model again."
-        ) from None
+        raise RunError(f"{name} is not an ONNX model that onnxruntime can run: {error} Export it again.") from None
 
 
 def _check_installed() -> None:

@@ -142,9 +142,7 @@ class OnnxEncoder:
         """Returns the input layout of the model for images of this shape. Raises DataError if the shapes differ."""
         takes = self.runtime.get_inputs()[0]
         if takes.type not in _TYPES:
-            raise SpecError(
-                f"{self.path} has the input type {takes.type}; expected one of {', '.join(_TYPES)}. Use float32."
-            )
+            raise SpecError(f"{self.path} takes {takes.type}; expected one of {', '.join(_TYPES)}. Use float32.")
         batch_size, *shape = takes.shape or [None]
         channels, height, width = image_shape
         as_ours = (0, 1, 2)

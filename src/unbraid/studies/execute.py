@@ -110,9 +110,7 @@ class _Execution:
             raise SpecError("`address` and `autoscaling` require on='ray' (--on ray). Add it, or leave them out.")
         self._num_workers = 0 if options.on == "ray" else num_workers(options.num_workers, options.device)
         if options.budget is not None and self._num_workers != 1:
-            raise SpecError(
-                f"`budget` is {options.budget}, but requires a single worker. Set num_workers=1 (--workers 1)."
-            )
+            raise SpecError(f"`budget` is {options.budget}, but requires one worker. Set num_workers=1 (--workers 1).")
         training = TrainingOptions(snapshots=options.snapshots)
         for setting in study.settings:
             training.check(setting.spec.num_steps)

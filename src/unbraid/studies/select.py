@@ -59,9 +59,7 @@ def best_traversals(
     missing = [label for label in chosen if label not in best]
     if missing or not chosen:
         which = f"The setting {missing[0]!r}" if missing else "The study"
-        raise UnbraidError(
-            f"{which} has no finished run with weights and the score {metric!r}. Run it with keep='best' or 'all'."
-        )
+        raise UnbraidError(f"{which} has no run with weights and {metric!r}. Run it with keep='best' or 'all'.")
     named = {
         f"{label}  ({metric} {scores.values(label, metric)[best[label].seed]:.3g})": best[label] for label in chosen
     }

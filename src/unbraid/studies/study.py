@@ -119,9 +119,7 @@ class Study(Config):
         if self.members_per_fleet < 1:
             raise SpecError(f"Expected `members_per_fleet` >= 1, got {self.members_per_fleet}. Pass for example 64.")
         if self.threads is not None and self.threads < 1:
-            raise SpecError(
-                f"Expected `threads` to be an integer >= 1 or None, got {self.threads}. Pass for example 4."
-            )
+            raise SpecError(f"Expected `threads` to be an integer >= 1 or None, got {self.threads}. Pass e.g. 4.")
         self._check_settings()
         metrics = self.metrics_by_name
         if self.keep == "best" and self.best_by not in metrics:
@@ -193,9 +191,7 @@ class Study(Config):
             content: Any = files.read_json(path)
         except (OSError, ValueError) as error:
             reason = error.strerror if isinstance(error, OSError) and error.strerror else error
-            raise SpecError(
-                f"{path} cannot be read ({reason}). Pass a JSON file written by `study.save(...)`."
-            ) from None
+            raise SpecError(f"{path} cannot be read ({reason}). Pass a file written by `study.save(...)`.") from None
         with no_garbage_collection():
             study: Study = from_json(content, cls, packages=packages, where=str(path))
         return study
@@ -286,9 +282,7 @@ class StudyOptions:
         for name, least in (("budget", 0), ("num_scorers", 0), ("num_workers", 1)):
             given = check_value(getattr(self, name), float | None if name == "budget" else int | None, name)
             if given is not None and not given >= least:
-                raise SpecError(
-                    f"Expected `{name}` to be a number >= {least} or None, got {given}. Pass None for the default."
-                )
+                raise SpecError(f"Expected `{name}` to be a number >= {least} or None, got {given}. Pass None.")
 
 
 @final

@@ -86,7 +86,7 @@ def page_content(
         if pixels is not None and len(pixels) != len(models[0].codes):
             num_codes = len(models[0].codes)
             raise DataError(
-                f"Expected one code per image, got {num_codes} codes of {len(pixels)} images. Pass equal numbers."
+                f"Expected one code per image, got {num_codes} codes of {len(pixels)} images. Pass one each."
             )
     rows = starting_rows(models[0], len(models[0].codes))
     originals = None if pixels is None else pixels.batch(rows)

@@ -73,9 +73,7 @@ class ExploredModel:
         if isinstance(decoder, AutoencoderModule):
             return cls._from_model("decoder", decoder, codes, mig)
         if not callable(decoder):
-            raise CodesError(
-                f"Expected `decoder` to be a torch module or a function of codes, got {type(decoder).__name__}."
-            )
+            raise CodesError(f"Expected `decoder` to be a module or function of codes, got {type(decoder).__name__}.")
         net = decoder if isinstance(decoder, nn.Module) else None
         return cls("decoder", decoder, net, 0, places(decoder, codes, 0), codes, mig)
 
@@ -85,7 +83,7 @@ class ExploredModel:
         where = places(model, codes, 0)
         if len(where) != codes.num_latents:
             raise CodesError(
-                f"Expected codes with {len(where)} latents, got {codes.num_latents}. Encode with this model."
+                f"Expected codes with {len(where)} latents, got {codes.num_latents}. Use codes of this model."
             )
         return cls(name, model, net, model.noise_inputs, where, codes, mig)
 

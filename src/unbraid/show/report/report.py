@@ -192,9 +192,7 @@ def write_report(
     finished = [run for run in runs if run.has_model]
     if not finished:
         states = ", ".join(f"{run.name} {why_left_out(run)}" for run in runs[:3]) or "no runs were given"
-        raise RunError(
-            f"Expected at least one finished run with weights, but {states}. List all runs with `unbraid runs`."
-        )
+        raise RunError(f"Expected at least one finished run with weights, but {states}. List runs with `unbraid runs`.")
     path = Path(path)
     page = Page.from_members(read_members(finished, Scoring(factors=named(factors))), by)
     left_out = [(run.name, why_left_out(run)) for run in runs if not run.has_model]

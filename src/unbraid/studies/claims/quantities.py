@@ -228,9 +228,7 @@ class correlation(Quantity):  # noqa: N801
             first, second = scores.values(label, self.first), scores.values(label, self.second)
             pairs = [(first[seed], second[seed]) for seed in first if seed in second]
             if not pairs:
-                raise StatisticsError(
-                    f"Expected runs of {label} with {self.first} and {self.second}, got none. Score them."
-                )
+                raise StatisticsError(f"Expected {self.first} and {self.second} of {label}, got no run. Score runs.")
             points += pairs if self.over == "models" else [np.median(pairs, axis=0).tolist()]
         return spearman(*np.array(points).T)
 
@@ -338,7 +336,7 @@ def chosen(side: Side, metric: str, scores: Scores) -> tuple[str, ...]:
     medians = {label: float(np.median(found)) for label, found in values.items() if found}
     if not medians:
         raise StatisticsError(
-            f"Expected scores {side.by or metric} of {', '.join(side.settings)}, got none. Score them first."
+            f"Expected scores {side.by or metric} of {', '.join(side.settings)}, got none. Score runs."
         )
     return (min(medians, key=lambda label: medians[label] * (1 if side.lowest else -1)),)
 
@@ -348,7 +346,5 @@ def values_of(side: Side, metric: str, scores: Scores) -> list[float]:
     by_label = {label: scores.values(label, metric) for label in chosen(side, metric, scores)}
     missing = [label for label, values in by_label.items() if not values] if by_label else ["A side without settings"]
     if missing:
-        raise StatisticsError(
-            f"Expected scores {metric} of every setting, got none of {missing[0]}. Score its runs first."
-        )
+        raise StatisticsError(f"Expected scores {metric} of every setting, got none of {missing[0]}. Score its runs.")
     return [value for values in by_label.values() for value in values.values()]

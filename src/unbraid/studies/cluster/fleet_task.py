@@ -201,9 +201,7 @@ def unpack(bundle: bytes, parent: Path) -> str:
     """Writes the run of a bundle to a new subfolder of `parent`. Returns its name. Raises RunError if it is damaged."""
     checksum, body = bundle[:_CHECKSUM], bundle[_CHECKSUM:]
     if hashlib.sha256(body).digest() != checksum:
-        raise RunError(
-            f"expected bytes with the SHA-256 {checksum.hex()[:12]}..., got other bytes (a damaged transfer)"
-        )
+        raise RunError(f"expected bytes with the SHA-256 {checksum.hex()[:12]}..., got others (a damaged transfer)")
     start = body.index(b"\n") + 1
     head = json.loads(body[:start])
     for path, size in head["files"]:
