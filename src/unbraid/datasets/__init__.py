@@ -1,4 +1,4 @@
-"""Datasets of images and their factors: published, synthetic, and from your own files and arrays."""
+"""Datasets of images and factors: published datasets, synthetic datasets, and user data from files and arrays."""
 
 from unbraid.datasets.dataset import Factor as Factor
 from unbraid.datasets.dataset import FactorDataset as FactorDataset

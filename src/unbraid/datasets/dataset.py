@@ -27,7 +27,7 @@ from unbraid.datasets.pixels import Pixels, Raw, inputs
 from unbraid.errors import CodesError, DataError, SpecError
 
 Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
-"""One column per factor: value indices, -1 if unknown, or the values of a continuous factor, NaN if unknown."""
+"""One column per factor: value indices (-1 if unknown), or the values of a continuous factor (NaN if unknown)."""
 
 
 @final
@@ -35,8 +35,8 @@ Values = Int[Tensor, "image factor"] | Float[Tensor, "image factor"]
 class Factor:
     """A factor of variation.
 
-    `size` is the number of values of a discrete factor, and 0 for a continuous one. `ordered` is False for a
-    categorical factor (shape, identity), which metrics must not rank.
+    `size` is the number of values of a discrete factor, and 0 for a continuous factor. `ordered` is False for a
+    categorical factor (shape, identity), whose values metrics must not rank.
     """
 
     name: str
@@ -45,20 +45,20 @@ class Factor:
 
     def __post_init__(self) -> None:
         if not self.name.isprintable():
-            raise DataError(f"The factor name {self.name!r} holds control characters. Give a name that can be printed.")
+            raise DataError(f"The factor name {self.name!r} has control characters. Use only printable characters.")
 
 
 @final
 @dataclass(frozen=True)
 class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
-    """Images and their factors: a torch dataset, also for a `DataLoader`. Vectors are images of one row of floats.
+    """Map-style torch dataset of images and their factors. A vector is an image with one row of floats.
 
     Args:
-        pixels: Bytes, bits, or floats of vectors; a batch is made by indexing.
+        pixels: Images as bytes or packed bits, or vectors as floats. Indexing gives a batch.
         factors: The labels of each factor; empty for unlabeled images.
         factor_table: The name and number of values of each factor.
-        weights: The probability of each image, p(n); None for equally likely images.
-        streamed_on: The device of the batches, for pixels that stay memory-mapped on the CPU.
+        weights: The probability p(n) of each image; None for equal probabilities.
+        streamed_on: The device of the batches, if the pixels stay memory-mapped on the CPU.
     """
 
     pixels: Raw | Pixels
@@ -71,13 +71,15 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
     def __post_init__(self) -> None:
         if len(self.pixels) == 0:
-            raise DataError("A dataset needs at least one image; this one has none.")
+            raise DataError("Got a dataset of 0 images; expected at least one. Add images.")
         found = [(labels.name, len(labels.values)) for labels in self.factors]
         if found != (expected := [(factor.name, len(self.pixels)) for factor in self.factor_table]):
-            raise DataError(f"The labels (factor, number of images) are {found}; expected {expected}.")
+            raise DataError(
+                f"The labels (factor, number of images) are {found}; expected {expected}. Label each image."
+            )
         if self.weights is not None and self.weights.shape != (len(self.pixels),):
             raise DataError(
-                f"The weights have shape {tuple(self.weights.shape)}; expected one per image, {len(self.pixels)}."
+                f"The weights have shape {tuple(self.weights.shape)}; expected {(len(self.pixels),)}: one per image."
             )
 
     @classmethod
@@ -88,18 +90,18 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         factors: tuple[Factor, ...],
         weights: Float[Tensor, " image"] | None = None,
     ) -> "FactorImages":
-        """Returns images with the columns of a table as factors."""
+        """Creates labeled images from a table with one column of values per factor."""
         if values.shape != (len(pixels), len(factors)):
             raise DataError(
-                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}: one row per "
-                "image, one column per factor."
+                f"The factors have shape {tuple(values.shape)}; expected {(len(pixels), len(factors))}. Use one row "
+                "per image and one column per factor."
             )
         labels = tuple(labels_of(factor, column) for factor, column in zip(factors, values.unbind(1), strict=True))
         return cls(pixels, labels, factors, weights)
 
     @cached_property
     def values(self) -> Values:
-        """The factors as columns of one table, in the layout of `from_table`."""
+        """Table of the factor values, with one row per image and one column per factor."""
         return tabulated(self.factors, len(self)).to(wide_device(self.device))
 
     def __len__(self) -> int:
@@ -108,7 +110,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def __getitem__(self, row: int | slice) -> tuple[Float[Tensor, "*batch channel height width"], dict[str, Any]]:
         """Returns an image with intensities in [0, 1] and a dict of its factors: numbers, or tensors of probabilities.
 
-        Unknown values are -1, or NaN. A slice returns a batch of images and tensors of factors.
+        Unknown factor values are -1 or NaN. A slice returns a batch of images, and a dict of tensors.
         """
         columns = self._columns
         if isinstance(row, slice):
@@ -116,7 +118,7 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
             return self.batch(rows), {name: column[rows.to(column.device)] for name, column in columns.items()}
         number = operator.index(row)
         if not -len(self) <= number < len(self):
-            raise IndexError(f"There is no image {number}; there are {len(self)}, numbered from 0.")
+            raise IndexError(f"Image {number} is out of range; expected -{len(self)} to {len(self) - 1}.")
         number %= len(self)
         factors = {name: column[number] for name, column in columns.items()}
         plain = {name: value.item() if value.ndim == 0 else value for name, value in factors.items()}
@@ -144,15 +146,15 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
     def bytes_of(
         self, rows: Int[Tensor, "*batch"] | slice
     ) -> UInt8[Tensor, "*batch channel height width"] | Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows as bytes on the device; vectors as floats. A slice is fastest."""
+        """Returns images by row number as bytes on `device`, or vectors as floats. A slice is fastest."""
         return self.pixels[rows if isinstance(rows, slice) else rows.to(self.pixels.device)].to(self.device)
 
     def batch(self, rows: Int[Tensor, "*batch"] | slice) -> Float[Tensor, "*batch channel height width"]:
-        """Returns the images of these rows as float32 on the device: byte 255 is 1. Vectors are unchanged."""
+        """Returns images by row number as float32 on `device`: bytes divided by 255, or unchanged vectors."""
         return inputs(self.bytes_of(rows))
 
     def select(self, rows: Int64[Tensor, " row"]) -> "FactorImages":
-        """Returns the images of these rows, given in order, without a copy of pixels; weights are normalized."""
+        """Selects images by increasing row numbers, without copying pixels. Normalizes the weights to sum to one."""
         weights = None if self.weights is None else self.weights[rows].double()
         return replace(
             self,
@@ -162,11 +164,11 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
         )
 
     def to(self, device: torch.device | str) -> "FactorImages":
-        """Returns images with all tensors on this device."""
+        """Moves all tensors to a device."""
         return replace(self.streamed_to(device), pixels=self.pixels.to(device), streamed_on=None)
 
     def streamed_to(self, device: torch.device | str) -> "FactorImages":
-        """Returns images with batches on this device. The pixels stay on their device."""
+        """Returns the same images with batches on another device. The pixels stay on their current device."""
         place = torch.empty(0, device=device).device
         wide = wide_device(place)  # of factors and weights, which may be float64
         weights = None if self.weights is None else self.weights.to(wide)
@@ -175,9 +177,11 @@ class FactorImages(Dataset[tuple[Tensor, dict[str, Any]]]):
 
 
 def tabulated(factors: Sequence[Labels], num_images: int) -> Values:
-    """Returns the labels as the columns of one table."""
+    """Combines the labels of several factors to a table with one column per factor."""
     if soft := [labels.name for labels in factors if labels.is_soft]:
-        raise DataError(f"The factor {soft[0]!r} has soft labels, which do not fit in a table of values.")
+        raise DataError(
+            f"The factor {soft[0]!r} has soft labels; expected values. Pass factors separately, not a table."
+        )
     if not factors:
         return torch.zeros(num_images, 0, dtype=torch.int64)
     columns = [_filled(labels) for labels in factors]
@@ -186,7 +190,7 @@ def tabulated(factors: Sequence[Labels], num_images: int) -> Values:
 
 
 def _filled(labels: Labels) -> Tensor:
-    """Returns the values of a factor: -1 for unknown discrete values, NaN for other unknown ones."""
+    """Returns the values of a factor, with -1 (discrete) or NaN (continuous or soft) for unknown values."""
     if labels.known is None:
         return labels.values
     known = labels.known[:, None] if labels.is_soft else labels.known
@@ -194,7 +198,7 @@ def _filled(labels: Labels) -> Tensor:
 
 
 def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " image"]) -> Labels:
-    """Returns the labels in a column of a table."""
+    """Converts a column of a table to labels."""
     if factor.size:
         column = column.to(torch.int64)
     missing = column < 0 if factor.size else column.isnan()
@@ -202,16 +206,16 @@ def labels_of(factor: Factor, column: Int[Tensor, " image"] | Float[Tensor, " im
 
 
 class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
-    """A config of images: frozen, comparable, serialized to JSON by its fields. `open` reads the images.
+    """Base class of datasets: a config whose fields describe the images, and a map-style torch dataset.
 
-    `len(data)` is the number of images and `data[0]` the first image, as in `FactorImages`. The images stay open for
-    the lifetime of the config. Construction reads no images.
+    `len(data)` is the number of images, and `data[0]` the first item, as in `FactorImages`. Construction reads no
+    images. The first item access opens the images, which then stay open as long as the config exists.
     """
 
     origin: ClassVar[Literal["drawn", "read"]]
-    """Whether the images are drawn by this package, or read from files."""
+    """Source of the images: drawn by this package, or read from files."""
     stands_in_for: ClassVar[str] = ""
-    """Name of the dataset under a restrictive license that this synthetic one replaces, if any."""
+    """Name of the dataset with a restrictive license that this synthetic dataset can replace, if any."""
 
     @property
     @abstractmethod
@@ -229,14 +233,14 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
 
     @property
     def holds_vectors(self) -> bool:
-        """Whether the rows are vectors of numbers instead of images."""
+        """Whether the items are vectors of numbers instead of images."""
         return False
 
     @abstractmethod
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images on the CPU, memory-mapped if large. Missing images are drawn or converted first.
+        """Returns the images on the CPU, memory-mapped if large. Draws or converts the images first if necessary.
 
-        By default, the size, the header and a few images of a mapped file are checked; `verify` adds its checksum.
+        By default, the size, the header and a few images of a mapped file are checked. `verify` adds the SHA-256.
         """
 
     def __len__(self) -> int:
@@ -248,7 +252,7 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         return _OPENED[self][row]
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """Returns all images on the device, after verifying the checksums of their files."""
+        """Loads all images to a device, after verifying the checksums of their files."""
         try:
             place = torch.device(device)
         except RuntimeError:  # "auto", or an invalid device: resolve_device raises
@@ -256,67 +260,68 @@ class FactorDataset(Config, Dataset[tuple[Tensor, dict[str, Any]]], ABC):
         return self.open(verify=True).to(place)
 
 
-# Not an attribute of the configs, so that the workers of a DataLoader receive the config without the images.
+# Not an attribute of the configs, so that the workers of a DataLoader receive configs without images.
 _OPENED: weakref.WeakKeyDictionary[FactorDataset, FactorImages] = weakref.WeakKeyDictionary()
 
 
 def factor_named(name: str, factors: Sequence[Factor], owner: str) -> Factor:
-    """Returns the factor of this name, or raises an error that lists them. `owner` is the config with the field."""
+    """Returns a factor by name. Raises an error for an unknown name. `owner` names the config in the message."""
     names = [factor.name for factor in factors]
     if name not in names:
-        known = suggestion(name, names) if names else "The dataset has no factors."
+        known = suggestion(name, names) if names else "The dataset has no factors. Choose another dataset."
         raise SpecError(f"{owner}: there is no factor {name!r} in this dataset. {known}")
     return factors[names.index(name)]
 
 
 def discrete_factor(name: str, factors: Sequence[Factor], owner: str) -> Factor:
-    """Returns the discrete factor of this name. Raises an error if the factor is continuous."""
+    """Returns a discrete factor by name. Raises an error for an unknown name or a continuous factor."""
     factor = factor_named(name, factors, owner)
     if factor.size == 0:
         discrete = [factor.name for factor in factors if factor.size]
         raise SpecError(
-            f"{owner}: {name} is continuous and has no table of values. Bin it, or choose: "
+            f"{owner}: {name} is continuous; expected a discrete factor. Bin its values, or choose one of: "
             f"{', '.join(discrete) or 'none'}."
         )
     return factor
 
 
 def value_indices(values: Values, name: str, factors: Sequence[Factor], owner: str) -> Int64[Tensor, " image"]:
-    """Returns the column of a discrete factor. Raises an error if a value is unknown (-1) or out of range."""
+    """Returns the value indices of a discrete factor. Raises an error if a value is unknown (-1) or out of range."""
     factor = discrete_factor(name, factors, owner)
     column = values[:, factors.index(factor)].long()
     if num_unknown := int((column == -1).sum()):
         raise DataError(
-            f"The factor {name} is not known in {num_unknown:,} images. Label them, or choose another factor."
+            f"The factor {name} is unknown in {num_unknown:,} images; expected labels of all images. Label the images, "
+            "or choose another factor."
         )
     least, most = int(column.min()), int(column.max())
     if least < 0 or most >= factor.size:
         raise DataError(
-            f"The factor {name} has values from {least} to {most}; expected 0 to {factor.size - 1}. Renumber them."
+            f"The factor {name} has values {least} to {most}; expected 0 to {factor.size - 1}. Renumber the values."
         )
     return column
 
 
 def grid_rows(factors: tuple[Factor, ...]) -> Int64[np.ndarray, "image factor"]:
-    """Returns all combinations of value indices; the last factor changes fastest."""
+    """Returns all combinations of value indices, one per row. The last factor changes fastest."""
     sizes = [factor.size for factor in factors]
     return np.indices(sizes, dtype=np.int64).reshape(len(sizes), -1).T.copy()
 
 
 def check_drawable(config: FactorDataset, max_images: int, **ranges: tuple[int, int]) -> None:
-    """Raises an error if a field is out of range, or if the config has more than `max_images` images."""
+    """Checks the ranges of integer fields, and that the dataset has at most `max_images` images."""
     name = type(config).__name__
     for field, (least, most) in ranges.items():
         if not least <= (value := getattr(config, field)) <= most:
-            raise SpecError(f"{name}: {field} is {value!r}; give a whole number from {least} to {most:,}.")
+            raise SpecError(f"{name}: {field} is {value!r}; expected an integer from {least} to {most:,}.")
     if config.num_images > max_images:
         raise SpecError(
-            f"{name}: these are {config.num_images:,} images; expected at most {max_images:,}. Choose fewer values."
+            f"{name} has {config.num_images:,} images; expected at most {max_images:,}. Choose fewer factor values."
         )
 
 
 def plain_array(name: str, values: Any) -> np.ndarray:
-    """Converts arrays, tensors or nested lists to arrays. Raises an error for masked entries and Python objects."""
+    """Converts an array, tensor or nested list to an array. Raises an error for masked entries and Python objects."""
     try:
         array = as_array(name, values)
     except CodesError as error:
@@ -328,10 +333,10 @@ def plain_array(name: str, values: Any) -> np.ndarray:
 
 
 def check_names(names: Sequence[str], owner: str, field: str = "factors", count: int | None = None) -> None:
-    """Raises an error if a field of names is empty, has a duplicate, or does not have exactly `count` names."""
+    """Checks that a field has at least one name, or exactly `count` names, and no duplicates."""
     if not names or (count is not None and len(names) != count):
         raise SpecError(
-            f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'}. Name them."
+            f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'} of the names."
         )
     if len(set(names)) < len(names):
-        raise SpecError(f"{owner}: {field} is {', '.join(names)}: one of them twice. Name each once.")
+        raise SpecError(f"{owner}: {field} is {', '.join(names)}; expected different names. Remove the duplicate.")

@@ -1,4 +1,7 @@
-"""Stamps and checksums of files, to detect changes since the last read, and cache files named by checksum."""
+"""Stamps and checksums to detect changed files, and cache files named by their checksum.
+
+A stamp consists of the size, modification time, inode and device of a file.
+"""
 
 import contextlib
 import hashlib
@@ -15,14 +18,14 @@ from typing import IO, Any, cast, final
 from unbraid._internal import files
 from unbraid.errors import DataError, SpecError
 
-# Below this size a checksum takes a few hundredths of a second, and is computed at each opening.
+# Maximum size of files whose checksum is computed at each opening, which takes a few hundredths of a second.
 ALWAYS_VERIFIED_BYTES = 32 * 2**20
-# Some file systems store the time of a write in steps of two seconds.
+# Some file systems store modification times in steps of two seconds.
 _COARSEST_STEP_NS = 2 * 10**9
 
 
 def stamp(path: Path) -> list[int]:
-    """Returns the stamp of a file or folder, which changes with each write, replacement or added file."""
+    """Returns the stamp of a file or folder, which changes if the file is written or replaced, or a file is added."""
     return stamp_of(path.stat())
 
 
@@ -32,7 +35,7 @@ def stamp_of(about: os.stat_result) -> list[int]:
 
 
 def is_settled(modified_ns: int) -> bool:
-    """Returns whether any later write will change the stamp of a file with this modification time."""
+    """Returns whether the modification time is old enough for any later write to change the stamp."""
     return abs(time.time_ns() - modified_ns) > _COARSEST_STEP_NS
 
 
@@ -40,11 +43,11 @@ def check_unchanged(paths: Sequence[Path], before: Sequence[list[int]]) -> None:
     """Raises an error if a file was written or replaced since these stamps were taken."""
     for path, then in zip(paths, before, strict=True):
         if not path.exists() or stamp(path) != then:
-            raise DataError(f"{path} was changed while it was read. Do not modify it during the read, and start again.")
+            raise DataError(f"{path} was changed while it was read. Leave the file unchanged, and start again.")
 
 
 def known_sha256(path: Path, *, anew: bool = False) -> str:
-    """Returns the SHA-256 of the file. Large files with an unchanged stamp use the cached value, unless `anew`."""
+    """Returns the SHA-256 of a file, from the cache for a large file with an unchanged stamp unless `anew`."""
     then, is_large = stamp(path), path.stat().st_size > ALWAYS_VERIFIED_BYTES
     known = (recalled("checksum", str(path)) or {}) if is_large and not anew else {}
     if known.get("stamp") == then:
@@ -56,22 +59,22 @@ def known_sha256(path: Path, *, anew: bool = False) -> str:
 
 
 def check_sha256(given: str, owner: str) -> None:
-    """Raises an error if the field `sha256` of a config is neither empty nor a checksum."""
+    """Checks that the field `sha256` of a config is empty or a checksum."""
     if given and not re.fullmatch("[0-9a-f]{64}", given):
-        raise SpecError(f"{owner}: sha256 is {given!r}; give 64 lower-case hexadecimal digits, or leave it out.")
+        raise SpecError(f"{owner}: sha256 is {given!r}; expected 64 lower-case hexadecimal digits. Correct or omit it.")
 
 
 def check_expected(path: Path, found: str, expected: str) -> None:
-    """Raises an error if the SHA-256 of a file differs from the one in its config, if any."""
+    """Raises an error if the SHA-256 of a file differs from the expected SHA-256. Accepts any file if this is empty."""
     if expected and found != expected:
         raise DataError(
-            f"{path} has SHA-256 {found}, but the config expects {expected}: the file was changed or damaged. Restore "
-            "it, or make a new config."
+            f"{path} has SHA-256 {found}; the config expects {expected}. Restore the changed file, or create a new "
+            "config."
         )
 
 
 def sha256_or_empty(given: str, path: Path, owner: str) -> str:
-    """Returns the field `sha256` of a config if set, else the checksum of its file; "" if the file cannot be read."""
+    """Returns the `sha256` given in a config, else the checksum of the file, or "" if the file cannot be read."""
     check_sha256(given, owner)
     try:
         return given or (known_sha256(path) if path.is_file() else "")
@@ -80,7 +83,7 @@ def sha256_or_empty(given: str, path: Path, owner: str) -> str:
 
 
 def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[str, str]:
-    """Returns the path and SHA-256 of a file in the cache, named by its checksum, so that equal content is stored once.
+    """Writes a cache file named by its checksum, so that equal content is stored once. Returns its path and SHA-256.
 
     `write` is called twice: first to compute the checksum, then to write the file.
     """
@@ -96,7 +99,7 @@ def keep(write: Callable[[IO[bytes]], None], folder: str, suffix: str) -> tuple[
 
 @final
 class _HashedStream(io.RawIOBase):
-    """Write-only stream that computes the SHA-256 of the written bytes and forwards them to `stream`, if given.
+    """Write-only stream that computes the SHA-256 of the written bytes and forwards the bytes to `stream`, if given.
 
     Seeking is not supported, because overwriting an earlier byte would make the checksum wrong.
     """
@@ -133,18 +136,18 @@ def writing_to_cache(path: Path) -> Iterator[None]:
 
 
 def remember(content: dict[str, Any], *key: Any) -> None:
-    """Writes a result to the cache under this key, if the cache is writable."""
+    """Stores a result in the cache under this key, if the cache is writable."""
     with contextlib.suppress(OSError):
         files.write_sealed(_memory(key), content)
 
 
 def recalled(*key: Any) -> dict[str, Any] | None:
-    """Returns the last result under this key, without checking that it is still valid."""
+    """Reads the last result stored under this key, without checking that the result is still valid."""
     return read_sealed(_memory(key))
 
 
 def read_sealed(path: Path) -> dict[str, Any] | None:
-    """Returns a record with its checksum; None if the record is missing or was changed."""
+    """Reads a record with a checksum. Returns None if the record is missing or was changed."""
     try:
         return files.read_sealed(path)
     except (OSError, ValueError):

@@ -1,10 +1,10 @@
-"""Stores of images as bytes or bits in one file: written once, by one process at a time, and memory-mapped.
+"""Cache of images as bytes or bits in one file, written once by one process and then memory-mapped.
 
 A store is a folder with the plain arrays `images.npy` and `factors.npy`, and `record.json`, which is written last and
-sealed with its checksum. While the store is being written, `images.part` grows block by block and `progress.json`
-records the flushed length, where an interrupted process resumes.
+contains its own checksum. During the write, `images.part` grows block by block, and `progress.json` records the
+flushed length. An interrupted process resumes from this length.
 
-Black-and-white images may be packed into bits: an image is one 64-bit word per row, bit c for column c.
+Black-and-white images may be packed into bits: each row of an image is one 64-bit word, with bit c for column c.
 """
 
 import contextlib
@@ -41,22 +41,22 @@ _HEADER_BYTES = 128
 
 
 Blocks = Iterator[UInt8[np.ndarray, "block channel height width"] | UInt64[np.ndarray, "block row"]]
-"""Images in order, a few hundred or thousand at a time: bytes, or words of 64 bits."""
+"""Iterator of blocks of a few hundred or thousand images, as bytes or as 64-bit words."""
 
 
 @final
 @dataclass(frozen=True)
 class Plan:
-    """Content of a store; the images are computed when `blocks` is called.
+    """Content of a store. Calling `blocks` computes the images.
 
     Args:
         image_shape: (channels, height, width).
         factor_table: The factors.
         factors: The factor values of each image.
-        blocks: Returns the blocks of images from a given image number on.
-        packing: The content of the blocks: bytes or words.
+        blocks: A function that returns the blocks of images from a given image number on.
+        packing: The content of the blocks: bytes, or words of packed bits.
         facts: The origin of the images, stored in the record.
-        made_from: Key of an interrupted write; it resumes only if the key is equal. By default the facts.
+        made_from: Key of the content. An interrupted write resumes only if the key is equal. By default the facts.
     """
 
     image_shape: tuple[int, int, int]
@@ -69,7 +69,7 @@ class Plan:
 
     @property
     def array(self) -> np.ndarray:
-        """Placeholder with the dtype and shape of all images; takes no memory."""
+        """Placeholder with the dtype and shape of all images, without memory for the images."""
         (channels, height, width), num_images = self.image_shape, len(self.factors)
         if self.packing == "bytes":
             return np.broadcast_to(np.uint8(0), (num_images, channels, height, width))
@@ -91,7 +91,7 @@ class ImageStore:
 
     @property
     def record(self) -> dict[str, Any] | None:
-        """Record of a complete store; None if it is missing, damaged or of another format."""
+        """Record of a complete store, or None if the record is missing, damaged or of another format."""
         content = read_sealed(self.folder / "record.json") or {}
         return content if content.get("format") == _FORMAT else None
 
@@ -110,45 +110,43 @@ class ImageStore:
             files.write_sealed(self.folder / "record.json", {**(self.record or {}), "facts": dict(facts)})
 
     def flaw(self, *, verify: bool = False) -> str | None:
-        """Returns a description of the first flaw, or None. `verify` adds the checksums of large files."""
+        """Returns a description of the first flaw of the store, or None. `verify` adds the SHA-256 of large files."""
         if (record := self.record) is None:
-            return "its record.json is damaged" if (self.folder / "record.json").exists() else "it was never finished"
+            return "record.json is damaged" if (self.folder / "record.json").exists() else "the store is incomplete"
         try:
             for name, about in record["files"].items():
                 path = self.folder / name
                 if (found := path.stat().st_size) != about["bytes"]:
-                    return f"{name} has {found} bytes where {about['bytes']} were written"
+                    return f"{name} has {found} bytes; expected {about['bytes']}"
                 if (verify or found <= ALWAYS_VERIFIED_BYTES) and files.sha256(path) != about["sha256"]:
-                    return f"the SHA-256 of {name} is not the one recorded when it was written"
+                    return f"the SHA-256 of {name} differs from the recorded SHA-256"
             images = self._mapped("images.npy")
             if [images.dtype.str, *images.shape] != record["array"]:
-                return f"images.npy holds {images.dtype} of shape {images.shape}, not {record['array']}"
+                return f"images.npy has {images.dtype} of shape {images.shape}; expected {record['array']}"
             if len(factors := self._mapped("factors.npy")) != len(images):
-                return f"factors.npy has {len(factors)} rows for {len(images)} images"
+                return f"factors.npy has {len(factors)} rows; expected {len(images)}"
             for row, checksum in record["spots"].items():
                 if zlib.crc32(images[int(row)].tobytes()) != checksum:
-                    return f"image {row} is not what was written"
-        # NumPy evaluates the header of a file.
+                    return f"image {row} differs from its recorded checksum"
+        # NumPy may raise many types of errors for a damaged header.
         except (OSError, ValueError, TypeError, SyntaxError, tokenize.TokenError) as error:
-            return f"it is damaged ({error})"
+            return f"the store is damaged ({error})"
         return None
 
     def images(self) -> FactorImages:
         """Returns the images and factors of an intact store, memory-mapped on the CPU."""
         record = self.record
         images, factors = self._mapped("images.npy"), torch.from_numpy(self._mapped("factors.npy"))
-        # A process that makes a store again removes its record first, so images and factors belong to this record.
+        # A process that rewrites a store removes the record first, so images and factors belong to this record.
         if record is None or (self.record or {}).get("files") != record["files"]:
-            raise DataError(
-                f"{self.folder} is being made again by another process. Wait until that process ends, and try again."
-            )
+            raise DataError(f"Another process is rewriting {self.folder}. Wait until that process ends, and try again.")
         pixels = (
             torch.from_numpy(images) if images.dtype == np.uint8 else Bitmaps.from_words(images, record["shape"][-1])
         )
         return FactorImages.from_table(pixels, factors, tuple(Factor(**factor) for factor in record["factors"]))
 
     def make(self, plan: Plan, doing: str) -> None:
-        """Writes all images of the plan and completes the store. Resumes interrupted writes at the last saved image."""
+        """Writes all images of the plan, then the record. Resumes an interrupted write after the last saved image."""
         array = plan.array
         about = {"shape": [len(array), *plan.image_shape], "array": [array.dtype.str, *array.shape]}
         begun = {"made_from": dict(plan.facts) if plan.made_from is None else plan.made_from, **about}
@@ -157,7 +155,7 @@ class ImageStore:
         part = self.folder / "images.part"
         done = self._safe_images(begun, array)
         if not done:
-            # Removed before the part is written: its record no longer holds, and a link would be followed.
+            # Removed before the write: the old record becomes invalid, and a write would follow a symbolic link.
             (self.folder / "progress.json").unlink(missing_ok=True)
             part.unlink(missing_ok=True)
         with files.opened(part, "r+b" if done else "w+b") as stream:
@@ -190,21 +188,24 @@ class ImageStore:
         verify: bool = False,
         flaw: Callable[[], str | None] | None = None,
     ) -> FactorImages:
-        """Returns the images. If `flaw` (by default the method) reports a flaw, one process writes them first."""
+        """Returns the images. Writes the store first if `flaw`, by default the method, returns a flaw.
+
+        Only one process writes. Other processes wait for that process.
+        """
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
             with (
                 writing_to_cache(self.folder),
                 files.locked(self.folder / ".lock", wait=True, purpose=doing),
             ):
-                # Another process that held the lock may have made it.
+                # Another process may have written the store while this process waited for the lock.
                 if (found := flaw()) is not None:
                     log.info("%s, into %s (%s).", doing[0].upper() + doing[1:], self.folder, found)
                     self.make(planned(), doing)
         return self.images()
 
     def _safe_images(self, begun: Mapping[str, Any], array: np.ndarray) -> int:
-        """Returns the number of images saved by an interrupted write of the same plan."""
+        """Returns the number of images that an interrupted write of the same plan has saved."""
         content = read_sealed(self.folder / "progress.json") or {}
         done = content.pop("done", 0)
         part = self.folder / "images.part"
@@ -223,10 +224,10 @@ class ImageStore:
 
 
 def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int], None], doing: str) -> str:
-    """Appends the images from number `done` on, and returns the SHA-256 of the whole file."""
+    """Appends the images from number `done` on to the file, and returns the SHA-256 of the whole file."""
     digest, array = hashlib.sha256(), plan.array
     if done:
-        log.info("Going on with image %s of %s in %s.", f"{done:,}", f"{len(array):,}", stream.name)
+        log.info("Resuming at image %s of %s in %s.", f"{done:,}", f"{len(array):,}", stream.name)
         stream.truncate(_HEADER_BYTES + done * array[0].nbytes)
         while chunk := stream.read(2**22):
             digest.update(chunk)
@@ -238,8 +239,8 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
     for block in plan.blocks(done):
         if block.dtype != array.dtype or block.shape[1:] != array.shape[1:] or done + len(block) > len(array):
             raise DataError(
-                f"Made {block.dtype} images of shape {block.shape} after {done}; expected {array.dtype}, {array.shape} "
-                "in all."
+                f"The block after image {done} has {block.dtype} of shape {block.shape}; expected {array.dtype}, and "
+                f"{array.shape} in total. Check `blocks` of the plan."
             )
         content = np.ascontiguousarray(block).tobytes()
         stream.write(content)
@@ -250,7 +251,7 @@ def _write_images(stream: IO[bytes], plan: Plan, done: int, save: Callable[[int]
             save(done)
             saved = time.monotonic()
     if done != len(array):
-        raise DataError(f"Made {done} images; expected {len(array)}. The source is shorter than its header.")
+        raise DataError(f"The source has {done} images; expected {len(array)}. Fetch or save the source again.")
     save(done)
     return digest.hexdigest()
 

@@ -1,6 +1,6 @@
 """Decoding of picture files with Pillow to arrays of bytes.
 
-Truncated, damaged or oversized pictures and warnings of Pillow raise an error with the name of the picture.
+A truncated, damaged or oversized picture, or a warning of Pillow, raises an error with the name of the picture.
 """
 
 import contextlib
@@ -28,32 +28,32 @@ if TYPE_CHECKING:
     from PIL import Image
 
 MAX_PIXELS = 2**26
-# What JPEG allows. Pillow spends time and memory on every row, so a picture of few columns and millions of rows would
-# take many times what its pixels do.
+# Largest height and width of a JPEG. Pillow uses time and memory for each row, so that a picture with few columns and
+# millions of rows would take much longer than other pictures with the same number of pixels.
 _MAX_SIDE = 65_535
 _GRAY_MODES = ("1", "L", "LA", "La", "I;16", "I;16L", "I;16B", "I;16N")
 _PICTURES_PER_BLOCK, _PICTURES_PER_JOB = 256, 32
-# The filters of warnings belong to the process: one thread at a time changes them, and puts them back.
+# Warning filters are global to the process: one thread at a time changes and restores them.
 _warning_filters = threading.RLock()
 
 
 @final
 @dataclass(frozen=True)
 class Framing:
-    """Conversion of a picture to an image of `image_shape` (channels, height, width): cropped, then resized.
+    """Options to convert a picture to an image of shape (channels, height, width) by cropping, then resizing.
 
     Args:
         image_shape: The shape of the image.
-        crop: The side of the central square to keep, "largest" for the largest possible square, or None. An odd
-            pixel is removed at the right and at the bottom.
-        picture_size: The required height and width of the picture.
+        crop: The side of the central square in pixels, "largest" for the largest possible square, or None for no crop.
+            If the margins differ by one pixel, the right and the bottom margin are wider.
+        picture_size: The required height and width of the picture, if any.
         formats: The accepted Pillow formats.
         follow_exif: Whether to apply the EXIF orientation.
         background: The color behind transparent pixels.
-        shrink: If above 1, each pixel is the mean of a square with this side, which takes a fifth of the time.
-            Otherwise Pillow's antialiased bilinear filter resizes.
-        mask: Whether to return the mask of the pixels that are not white, computed at the size of the picture. A
-            pixel of the image is white if at least half of its area is in the mask.
+        shrink: If above 1, each pixel is the mean of a square with this side. This takes a fifth of the time of
+            Pillow's antialiased bilinear filter, which is used otherwise.
+        mask: Whether to return the mask of the non-white pixels. The mask is computed at the size of the picture. A
+            pixel of the resized mask is white if at least half of its area is in the mask.
     """
 
     image_shape: tuple[int, int, int]
@@ -67,9 +67,10 @@ class Framing:
 
 
 def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.ndarray, "height width channel"]:
-    """Returns the upright picture with one channel if gray, else three, or as given. Transparent pixels are black.
+    """Decodes a picture in its upright orientation. Transparent pixels become black.
 
-    Pillow converts colors to gray by their brightness (ITU-R BT.601).
+    By default, a gray picture has one channel and a color picture three. Colors are converted to gray by brightness
+    (ITU-R BT.601).
     """
     from PIL import ImageOps
 
@@ -80,7 +81,7 @@ def decode(content: bytes, name: str, channels: int | None = None) -> UInt8[np.n
 
 
 def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
-    """Returns (channels, height, width) of the decoded picture, read from the file header."""
+    """Reads the shape (channels, height, width) of a picture from the file header."""
     with _strict_pillow(), _opened(content, name) as picture:
         turned = picture.getexif().get(0x0112, 1) in (5, 6, 7, 8)
         width, height = picture.size[::-1] if turned else picture.size
@@ -88,7 +89,7 @@ def shape_of(content: bytes, name: str) -> tuple[int, int, int]:
 
 
 def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "channel height width"]:
-    """Returns the picture, cropped and resized as `framing` specifies."""
+    """Decodes, crops and resizes a picture with these options."""
     from PIL import Image, ImageOps
 
     channels, height, width = framing.image_shape
@@ -109,7 +110,8 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
             side = min(picture.size) if framing.crop == "largest" else framing.crop
             if min(picture.size) < side:
                 raise DataError(
-                    f"{name} is {picture.height} x {picture.width} pixels, too small for a crop of {side} x {side}."
+                    f"{name} is {picture.height} x {picture.width} pixels; expected {side} x {side} or more for the "
+                    "crop. Choose a smaller crop."
                 )
             left, top = (picture.width - side) // 2, (picture.height - side) // 2
             picture = picture.crop((left, top, left + side, top + side))
@@ -128,9 +130,9 @@ def framed(content: bytes, name: str, framing: Framing) -> UInt8[np.ndarray, "ch
 def decode_many(
     source: Container, members: Sequence[ArchiveMember], framing: Framing, num_threads: int | None = None
 ) -> Iterator[UInt8[np.ndarray, "block channel height width"]]:
-    """Yields blocks of the pictures as images, in order.
+    """Decodes pictures and yields blocks of images, in order.
 
-    This thread reads the files, and one thread per core decodes them: Pillow releases the GIL while decoding.
+    The calling thread reads the files. One thread per core decodes pictures, because Pillow releases the GIL.
     """
     contents = source.contents(members)
     with ThreadPoolExecutor(num_threads or usable_cores()) as threads:
@@ -160,7 +162,7 @@ def _decode_into(
 
 @contextlib.contextmanager
 def _strict_pillow() -> Iterator[None]:
-    """Turns warnings of Pillow into errors inside the block."""
+    """Converts warnings of Pillow to errors inside the block."""
     with _warning_filters, warnings.catch_warnings():
         warnings.filterwarnings("error", module=r"PIL\.")
         yield
@@ -168,12 +170,12 @@ def _strict_pillow() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -> Iterator["Image.Image"]:
-    """Opens the picture without decoding it. Errors inside the block are raised with the name of the picture."""
+    """Opens a picture without decoding. Adds the name of the picture to errors inside the block."""
     from PIL import Image, UnidentifiedImageError
 
     is_limited = formats is not None
     if formats is None:
-        # An EPS file is a program, and Pillow has another program run it.
+        # An EPS file is a program, which Pillow would execute with Ghostscript.
         Image.init()
         formats = tuple(known for known in Image.ID if known != "EPS")
     try:
@@ -181,30 +183,30 @@ def _opened(content: bytes, name: str, formats: tuple[str, ...] | None = None) -
             if picture.width * picture.height > MAX_PIXELS or max(picture.size) > _MAX_SIDE:
                 raise DataError(
                     f"{name} is {picture.height} x {picture.width} pixels; expected at most {MAX_PIXELS:,} pixels, "
-                    f"and at most {_MAX_SIDE:,} per side. Make it smaller."
+                    f"and at most {_MAX_SIDE:,} per side. Resize the picture."
                 )
             yield picture
     except UnidentifiedImageError:
         known = " or ".join(formats) if is_limited else "any picture"
-        raise DataError(f"{name} does not begin as {known} does. Save it in this format, or fetch it again.") from None
+        raise DataError(f"{name} has an unknown format; expected {known}. Convert it, or fetch it again.") from None
     except DataError:
         raise
     except Exception as error:
-        # Of any type: Pillow's readers do not validate a damaged file.
+        # Pillow raises many types of errors for damaged files.
         raise DataError(
-            f"{name} is not a readable picture ({error}). It may be cut short: fetch it or save it again."
+            f"{name} is not a readable picture ({error}). Fetch or save the damaged or truncated picture again."
         ) from error
 
 
 def _plain(picture: "Image.Image", name: str, background: str) -> "Image.Image":
-    """Returns the picture in gray or color, with eight bits per channel and without transparency."""
+    """Converts a picture to gray or RGB with eight bits per channel, without transparency."""
     from PIL import Image
 
     if picture.mode.startswith("I;16"):
         return Image.fromarray((np.asarray(picture) // 257).astype(np.uint8))
     if picture.mode in ("I", "F"):
         raise DataError(
-            f"{name} has more than 16 bits per pixel (mode {picture.mode}). Save it with 8 bits per channel."
+            f"{name} has mode {picture.mode}; expected at most 16 bits per channel. Save it with 8 bits per channel."
         )
     mode: Literal["L", "RGB"] = "L" if picture.mode in _GRAY_MODES else "RGB"
     if picture.has_transparency_data:
@@ -220,7 +222,7 @@ def _mode(channels: int) -> Literal["L", "RGB"]:
 def resized(
     images: UInt8[np.ndarray, "image channel height width"], side: int
 ) -> UInt8[np.ndarray, "image channel {side} {side}"]:
-    """Resizes images to squares of this side, by Pillow's Lanczos filter. Images of that size are unchanged."""
+    """Resizes images to `side` x `side` pixels with Pillow's Lanczos filter. Returns images of this size unchanged."""
     from PIL import Image
 
     if images.shape[2:] == (side, side):
@@ -234,14 +236,14 @@ def resized(
     return small
 
 
-# ITU-R BT.601, which Pillow uses too: the brightness of red, green and blue.
+# Weights of red, green and blue in the brightness (ITU-R BT.601), as in Pillow.
 _LUMA = (0.299, 0.587, 0.114)
 
 
 def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str) -> Raw:
-    """Converts the pixels to the channels of the model: color to gray by brightness, or gray to color.
+    """Converts color images to gray by brightness, or gray images to color, to match the channels of a model.
 
-    Raises an error if height or width differs: whether to resize or to crop is the user's choice.
+    Raises an error for another height or width, because the user must choose between resizing and cropping.
     """
     channels, height, width = image_shape
     _, has_channels, has_height, has_width = images.pixels.shape
@@ -249,7 +251,7 @@ def fitted(images: FactorImages, image_shape: tuple[int, int, int], origin: str)
         if images.bytes_of(slice(1)).is_floating_point():
             expected = f"vectors of {width}" if height == 1 else f"images of {height} x {width} pixels"
             raise DataError(
-                f"Vectors of {has_width} numbers were given; expected {expected}. A single image is x[None]."
+                f"Got vectors of {has_width} numbers; expected {expected}. Pass a single image x as x[None]."
             )
         raise DataError(wrong_size(origin, (has_height, has_width), (height, width)))
     pixels: Tensor = images.pixels[:]
@@ -265,5 +267,5 @@ def wrong_size(origin: str, has: tuple[int, int], expected: tuple[int, int]) -> 
     """Returns the error message for images with an unexpected height or width."""
     return (
         f"{origin} is {has[0]} x {has[1]} pixels (height x width); this run was trained on {expected[0]} x "
-        f"{expected[1]}. Resize or crop it first."
+        f"{expected[1]}. Resize or crop the images first."
     )

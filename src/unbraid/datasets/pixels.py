@@ -1,4 +1,4 @@
-"""Pixels of images: bytes in one tensor, packed bits, channels last, or selected rows."""
+"""Storage of pixels: bytes in one tensor, packed bits, channels-last bytes, or selected rows of other pixels."""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
@@ -10,19 +10,22 @@ from jaxtyping import Float, Float32, Int, Int64, UInt8, UInt64
 from torch import Tensor
 
 Raw = UInt8[Tensor, "image channel height width"] | Float32[Tensor, "image channel height width"]
-"""Bytes of images, or floats of vectors with one channel and one row."""
+"""Images as bytes, or vectors as floats with one channel and one row."""
 Rows = Int[Tensor, "*batch"] | slice | int | list[int]
 
 _IMAGES_AT_ONCE = 4096
 
 
 def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Tensor, "*shape"]:
-    """Returns the input of a network: bytes divided by 255; floats unchanged."""
+    """Converts images to the input of a network: divides bytes by 255, and returns floats unchanged."""
     return raw if raw.is_floating_point() else raw.to(torch.float32) / 255
 
 
 class Pixels(ABC):
-    """Images converted to bytes on indexing, like a tensor of bytes. Subclasses are frozen dataclasses of tensors."""
+    """Base class of compressed images. Indexing returns bytes, as for a tensor of bytes.
+
+    Subclasses are frozen dataclasses of tensors.
+    """
 
     @property
     @abstractmethod
@@ -39,12 +42,12 @@ class Pixels(ABC):
 
     @property
     def nbytes(self) -> int:
-        """Memory of all tensors, in bytes."""
+        """Memory of all tensors in bytes."""
         return sum(tensor.nbytes for tensor in self._tensors.values())
 
     @abstractmethod
     def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
-        """Returns the images of these rows: (*batch, channel, height, width)."""
+        """Returns images by row number as bytes of shape (*batch, channel, height, width)."""
 
     def to(self, device: torch.device | str) -> "Pixels":
         moved: Any = {name: tensor.to(device) for name, tensor in self._tensors.items()}
@@ -60,12 +63,12 @@ class Bitmaps(Pixels):
     """Black-and-white images as bits, on any device. Indexing returns bytes: 255 for a set bit."""
 
     words: UInt8[Tensor, "image row 8"]
-    """A row of pixels is one little-endian 64-bit word; bit c is column c."""
+    """Rows of pixels, each a little-endian 64-bit word with bit c for column c."""
     num_columns: int
 
     @classmethod
     def from_words(cls, bits: UInt64[np.ndarray, "image row"], num_columns: int) -> "Bitmaps":
-        """Wraps words on the CPU without a copy, so that a memory-mapped array stays on the disk."""
+        """Wraps an array of words without a copy, so that a memory-mapped array stays on the disk."""
         little_endian = bits.astype("<u8", copy=False)
         return cls(torch.from_numpy(little_endian[:, :, None].view(np.uint8)), num_columns)
 
@@ -77,7 +80,7 @@ class Bitmaps(Pixels):
     def __getitem__(self, rows: Rows) -> UInt8[Tensor, "..."]:
         words = self.words[rows]
         if words.device.type == "cpu":
-            # NumPy unpacks a word at a time, and starts no threads.
+            # NumPy unpacks a whole word at once, without starting threads.
             columns = np.unpackbits(words.numpy(), axis=-1, count=self.num_columns, bitorder="little")
             columns *= 255
             return torch.from_numpy(columns)[..., None, :, :]
@@ -85,13 +88,13 @@ class Bitmaps(Pixels):
 
 
 def shifted_apart(words: UInt8[Tensor, "*batch row 8"], num_columns: int) -> UInt8[Tensor, "*batch row {num_columns}"]:
-    """Returns the bits as bytes, using torch only, for devices other than the CPU."""
+    """Unpacks bits to bytes with torch operations, for devices other than the CPU."""
     places = torch.arange(8, dtype=torch.uint8, device=words.device)
     return ((words[..., None] >> places) & 1).flatten(-2)[..., :num_columns] * 255
 
 
 def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, "image row"]:
-    """Returns rows of 0 and 1 as words: bit c is column c."""
+    """Packs rows of zeros and ones into words, with bit c for column c."""
     octets = np.packbits(images, axis=-1, bitorder="little")
     words = np.zeros((*images.shape[:2], 8), dtype=np.uint8)
     words[..., : octets.shape[-1]] = octets
@@ -101,7 +104,7 @@ def packed(images: UInt8[np.ndarray, "image row column"]) -> UInt64[np.ndarray, 
 @final
 @dataclass(frozen=True)
 class ChannelsLast(Pixels):
-    """Images with channels last, permuted on indexing, so that a memory-mapped array stays mapped."""
+    """Images with the channels on the last axis. Indexing permutes the axes, so that a mapped array stays mapped."""
 
     images: UInt8[Tensor, "image height width channel"]
 
@@ -136,7 +139,7 @@ class SelectedPixels(Pixels):
         return self.source[self.rows[rows]]
 
     def to(self, device: torch.device | str) -> "SelectedPixels":
-        """Returns the images on another device: only the selected rows, or the whole source if it is packed."""
+        """Moves the images to another device: only the selected rows, or the whole source if it is packed."""
         place = torch.empty(0, device=device).device
         if place == self.device:
             return self
@@ -152,7 +155,7 @@ class SelectedPixels(Pixels):
 def select(
     pixels: Raw | Pixels, rows: Int64[Tensor, " row"]
 ) -> UInt8[Tensor, "row channel height width"] | Float32[Tensor, "row channel height width"] | Pixels:
-    """Returns the images of these rows: a view of a tensor if the rows are consecutive."""
+    """Selects images by row number without copying pixels. Consecutive rows of a tensor give a view."""
     first, last = int(rows[0]), int(rows[-1])
     if isinstance(pixels, Tensor) and last - first + 1 == len(rows):
         return pixels[first : last + 1]  # a view of consecutive rows

@@ -1,4 +1,4 @@
-"""TrainingData: a dataset, an optional subset, and sampling weights."""
+"""Training data: a dataset with an optional subset and sampling weights."""
 
 from dataclasses import dataclass, replace
 from typing import final
@@ -13,9 +13,9 @@ from unbraid.datasets.weights import Joint, image_weights
 @final
 @dataclass(frozen=True)
 class TrainingData:
-    """The images of a dataset, or of a subset of it, weighted by `sampling`.
+    """Images of a dataset or of a subset, with sampling weights.
 
-    Without `sampling`, images have the weights of the dataset, or equal weights if the dataset has none.
+    Without `sampling`, the images have the weights of the dataset, or equal weights for a dataset without weights.
     """
 
     dataset: FactorDataset
@@ -23,14 +23,14 @@ class TrainingData:
     subset: Subset | None = None
 
     def check(self) -> None:
-        """Raises an error if subset or sampling do not fit the dataset, without drawing or reading images."""
+        """Checks that `subset` and `sampling` match the factors of the dataset, without drawing or reading images."""
         if self.subset is not None:
             self.subset.check(self.dataset.factors, self.dataset.num_images)
         if self.sampling is not None:
             self.sampling.sizes_among(self.dataset.factors)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images with their weights on the CPU, memory-mapped if large."""
+        """Returns the weighted images on the CPU, memory-mapped if large."""
         images = self.dataset.open(verify=verify)
         if self.subset is not None:
             images = self.subset.select(images)
@@ -40,5 +40,5 @@ class TrainingData:
         return replace(images, weights=weights)
 
     def load(self, device: torch.device | str = "cpu") -> FactorImages:
-        """Returns the images on the device, after verifying the checksums of their files."""
+        """Loads the weighted images to a device, after verifying the checksums of their files."""
         return self.open(verify=True).to(device)

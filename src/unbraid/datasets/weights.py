@@ -18,18 +18,19 @@ from unbraid.errors import SpecError
 
 log = logging.getLogger(__name__)
 
-# A table of more cells than any dataset has images is an error of the user, and would fill the memory.
+# Limit on the cells of a table. A table with more cells than any dataset has images would fill the memory.
 MAX_CELLS = 50_000_000
 
 
 class Joint(Config, ABC):
-    """Probability of each combination of values of some factors. The other factors keep their conditional distribution.
+    """Base class of joint probability tables over the values of some factors.
 
-    `image_weights` converts the table to weights of the images of a dataset.
+    `image_weights` converts a table to sampling weights of images. All other factors keep their conditional
+    distribution given the factors of the table.
     """
 
     if TYPE_CHECKING:
-        # Only declared: a property that exists would become the default of the dataclass field that takes its place.
+        # Only for type checkers: a real property would become the default of the field `factors` of subclasses.
         @property
         def factors(self) -> tuple[str, ...]:
             """Names of the factors, one per axis of the table."""
@@ -39,12 +40,12 @@ class Joint(Config, ABC):
         """Returns the probability of each combination of values, with one axis of the given size per factor."""
 
     def sizes_among(self, factors: Sequence[Factor]) -> tuple[int, ...]:
-        """Returns the sizes of the factors of this joint in a dataset. Raises an error if the table is too large."""
+        """Returns the number of values of each factor of the table. Raises an error if the table is too large."""
         sizes = tuple(discrete_factor(name, factors, type(self).__name__).size for name in self.factors)
         if math.prod(sizes) > MAX_CELLS:
             raise SpecError(
-                f"{type(self).__name__}: a table over {', '.join(self.factors)} has {math.prod(sizes):,} cells. Name "
-                "fewer factors."
+                f"{type(self).__name__}: the table of {', '.join(self.factors)} has {math.prod(sizes):,} cells; "
+                f"expected at most {MAX_CELLS:,}. Use fewer factors."
             )
         self.table(sizes)
         return sizes
@@ -53,7 +54,7 @@ class Joint(Config, ABC):
 @final
 @dataclass(frozen=True)
 class UniformJoint(Joint):
-    """Joint table of equally likely combinations, regardless of the number of images of each."""
+    """Joint table with equal probabilities for all combinations, regardless of their number of images."""
 
     factors: tuple[str, ...]
     """Names of the factors."""
@@ -69,7 +70,7 @@ class UniformJoint(Joint):
 @final
 @dataclass(frozen=True)
 class JointTable(Joint):
-    """Given table in row-major order (the last factor changes fastest), normalized to sum to one.
+    """Joint table with given probabilities, normalized to sum to one.
 
     `JointTable.from_array(factors, array)` accepts an array with one axis per factor.
     """
@@ -77,7 +78,7 @@ class JointTable(Joint):
     factors: tuple[str, ...]
     """Names of the factors."""
     probabilities: tuple[float, ...]
-    """The table in row-major order: the last factor changes fastest."""
+    """Probabilities in row-major order: the last factor changes fastest."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -85,27 +86,28 @@ class JointTable(Joint):
         are_valid = all(math.isfinite(p) and p >= 0 for p in self.probabilities)
         if not (are_valid and any(self.probabilities)):
             raise SpecError(
-                "JointTable: probabilities must be finite, none of them negative and not all zero. Give one per cell."
+                f"JointTable: got probabilities from {min(self.probabilities, default=0):g} to "
+                f"{max(self.probabilities, default=0):g}; expected finite numbers >= 0, not all 0. Give one per cell."
             )
 
     @classmethod
     def from_array(cls, factors: Sequence[str], table: Any) -> "JointTable":
-        """Returns the config for an array, a tensor or nested lists with one axis per factor."""
+        """Creates a table from an array, a tensor or nested lists with one axis per factor."""
         numbers = plain_array("JointTable: the table", table)
         if numbers.ndim != len(factors) or numbers.dtype.kind not in "biuf":
             raise SpecError(
-                f"JointTable: the array holds {numbers.dtype} and has {numbers.ndim} axes for {len(factors)} factors. "
-                "Give numbers, with one axis per factor."
+                f"JointTable: the array has dtype {numbers.dtype} and {numbers.ndim} axes; expected numbers and "
+                f"{len(factors)} axes. Give one axis per factor."
             )
         return cls(tuple(factors), tuple(numbers.astype(np.float64).ravel().tolist()))
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "..."]:
         if len(self.probabilities) != math.prod(sizes):
             raise SpecError(
-                f"JointTable: {len(self.probabilities)} probabilities were given for {', '.join(self.factors)}, which "
-                f"take {' x '.join(map(str, sizes))} combinations of values; expected {math.prod(sizes)}."
+                f"JointTable: got {len(self.probabilities)} probabilities for {', '.join(self.factors)} with "
+                f"{' x '.join(map(str, sizes))} values; expected {math.prod(sizes)}. Give one per combination."
             )
-        # First divided by the greatest, so that the sum cannot overflow.
+        # Divided by the maximum first, so that the sum cannot overflow.
         numbers = torch.tensor(self.probabilities, dtype=torch.float64) / max(self.probabilities)
         return (numbers / numbers.sum()).reshape(sizes)
 
@@ -115,8 +117,8 @@ class JointTable(Joint):
 class Product(Joint):
     """Product of joint tables, normalized to sum to one.
 
-    Tables over different factors keep their marginals and are independent. Tables that share a factor do not keep
-    their marginals, but allow correlations of one factor with several others.
+    Tables over different factors keep their marginals, and their factors are independent. Tables that share a factor
+    do not keep their marginals, but can correlate one factor with several other factors.
     """
 
     joints: tuple[Joint, ...]
@@ -125,7 +127,7 @@ class Product(Joint):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.joints:
-            raise SpecError("Product: joints is empty; expected one or more joint tables.")
+            raise SpecError("Product: joints is empty; expected one or more joint tables. Add one.")
 
     @property
     def factors(self) -> tuple[str, ...]:
@@ -141,7 +143,8 @@ class Product(Joint):
             product = product * (in_our_order.reshape(shape) * math.prod(table.shape))
         if not float(product.sum()) > 0:
             raise SpecError(
-                f"Product: no combination of {', '.join(self.factors)} is possible under all of the joints. Weaken one."
+                f"Product: each combination of {', '.join(self.factors)} has probability 0 in one of the tables; "
+                "expected a combination with positive probability in all tables. Change one of the tables."
             )
         return product / product.sum()
 
@@ -149,12 +152,12 @@ class Product(Joint):
 @final
 @dataclass(frozen=True)
 class Correlated(Joint):
-    """A pair of correlated factors (Träuble et al., arXiv:2006.07886v3).
+    """Joint table of two correlated factors (Träuble et al., arXiv:2006.07886v3).
 
-    p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), with a and b, the value indices, scaled to [0, 1]. A
-    smaller `strength` gives a stronger correlation: 0.2 is strong, 0.7 is weak, and the table becomes uniform in the
-    limit of large values. The marginals are not uniform: values at either end are less likely. `opposed` replaces b by
-    1 - b, for a negative correlation.
+    p(a, b) is proportional to exp(-(a - b)^2 / (2 strength^2)), where a and b are the value indices, scaled to [0, 1].
+    A smaller `strength` gives a stronger correlation: 0.2 is strong, 0.7 is weak, and for large values the table
+    becomes uniform. The marginals are not uniform: the first and the last values are less likely. `opposed` replaces b
+    by 1 - b, for a negative correlation.
     """
 
     factors: tuple[str, ...]
@@ -168,13 +171,13 @@ class Correlated(Joint):
         super().__post_init__()
         check_names(self.factors, "Correlated", count=2)
         if not (math.isfinite(self.strength) and self.strength > 0):
-            raise SpecError(f"Correlated: strength is {self.strength}; expected a positive, finite number such as 0.2.")
+            raise SpecError(f"Correlated: strength is {self.strength}; expected a finite number > 0. Use e.g. 0.2.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)
         first, second = (torch.linspace(0, 1, size, dtype=torch.float64) for size in sizes)
         distance = first[:, None] - (1 - second if self.opposed else second)
-        # Divided before it is squared: the square of a very small strength is zero.
+        # Divided before squaring, because the square of a very small strength is zero.
         shares = torch.exp(-(distance / self.strength).square() / 2)
         return shares / shares.sum()
 
@@ -182,36 +185,36 @@ class Correlated(Joint):
 @final
 @dataclass(frozen=True)
 class ChenDesign(Joint):
-    """Two factors: uniform (A), independent but not uniform (B), uncorrelated but dependent (C) or correlated (D).
+    """Joint table of two factors: uniform (A), independent (B), uncorrelated but dependent (C) or correlated (D).
 
-    Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C and D the most
-    likely combination is `ratio` times as likely as the least. The paper prints no tables; these are our choice. With x
-    and y, the value indices scaled to [-1, 1], p is proportional to
+    The designs are from Chen et al., arXiv:1802.04942v5, section 6.1, where the factors are the pose of a face. In B, C
+    and D the largest probability is `ratio` times the smallest. The paper prints no tables; the following formulas are
+    our choice. With the value indices x and y, scaled to [-1, 1], p is proportional to
 
     ====== ================================ ============================================================================
-    B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that either marginal varies by sqrt(ratio)
+    B      (1 + t (x+1)/2) (1 + t (y+1)/2)  t = sqrt(ratio) - 1, so that each marginal varies by sqrt(ratio)
     C      1 + c f(x) g(y)                  f(x) = x^2 - mean(x^2), same for g: marginals uniform, correlation 0; c is
                                             computed from the ratio
     D      1 + c x y                        c = (ratio - 1) / (ratio + 1): marginals uniform
     ====== ================================ ============================================================================
 
-    In D the correlation of n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C
-    a factor of two values has f(x) = x. Two factors of two values cannot be uncorrelated and dependent.
+    In D the correlation for n by m values is c sqrt((n+1)(m+1) / (9 (n-1)(m-1))): 0.2 for many values, at ratio 4. In C
+    a factor with two values has f(x) = x. Two factors with two values each cannot be uncorrelated and dependent.
     """
 
     design: Literal["A", "B", "C", "D"]
-    """Uniform (A), independent (B), uncorrelated (C) or correlated (D)."""
+    """Design of the table: uniform (A), independent (B), uncorrelated (C) or correlated (D)."""
     factors: tuple[str, ...] = ("azimuth", "elevation")
     """Names of the two factors."""
     ratio: float = 4.0
-    """Ratio of the probabilities of the most and the least likely combination."""
+    """Ratio of the largest to the smallest probability of a combination."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
             raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a number above 1 (largest over smallest probability)."
+                f"ChenDesign: ratio is {self.ratio}; expected a finite number > 1 (largest over smallest probability)."
             )
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
@@ -230,15 +233,15 @@ class ChenDesign(Joint):
             case "C":
                 if max(len(x), len(y)) < 3:
                     raise SpecError(
-                        f"ChenDesign: {' and '.join(self.factors)} have two values each; uncorrelated factors of two "
-                        "values are independent. Design C needs a factor with three values or more."
+                        f"ChenDesign: {' and '.join(self.factors)} have two values each; in design C, a factor must "
+                        "have three values or more, because uncorrelated binary factors are independent. Choose one."
                     )
                 product = torch.outer(_even(x), _even(y))
             case "D":
                 product = torch.outer(x, y)
             case _:
                 assert_never(self.design)
-        # The factor for which the greatest entry is `ratio` times the least.
+        # Computes c such that the largest entry is `ratio` times the smallest.
         least, most = product.min(), product.max()
         return 1 + (self.ratio - 1) / (most - self.ratio * least) * product
 
@@ -246,16 +249,16 @@ class ChenDesign(Joint):
 def _check_sizes(joint: Joint, sizes: tuple[int, ...]) -> None:
     if min(sizes) < 2:
         raise SpecError(
-            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has a single value. Choose factors that "
-            "vary."
+            f"{type(joint).__name__}: {joint.factors[sizes.index(min(sizes))]} has one value; expected two or more. "
+            "Choose another factor."
         )
 
 
 def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
-    """Returns an even function of x with mean 0; x itself for two values, where such a function is constant."""
+    """Returns x^2 minus its mean: an even function with mean 0. Returns x for two values, where x^2 is constant."""
     if len(x) == 2:
         return x
-    # The mean over x and -x: rounding must not break the symmetry that makes the correlation zero.
+    # Averaged over x and -x, because rounding must not break the symmetry, which makes the correlation zero.
     square = (x.square() + x.flip(0).square()) / 2
     return square - square.mean()
 
@@ -263,11 +266,11 @@ def _even(x: Float64[Tensor, " value"]) -> Float64[Tensor, " value"]:
 def image_weights(
     joint: Joint, factors: Sequence[Factor], values: Values, base: Float[Tensor, " image"] | None = None
 ) -> Float64[Tensor, " image"]:
-    """Returns p(n): the probability of the image's combination of values, divided among the images that have it.
+    """Computes image weights p(n) that give each combination of factor values its probability in a joint table.
 
-    The weights sum to one. The probability is divided equally, or in proportion to `base`, the previous weights of the
-    images. All other factors keep their distribution conditional on the factors of the joint. Combinations without
-    images cannot be drawn: a warning is logged, and the probabilities of the others are rescaled to sum to one.
+    The probability of a combination is divided among its images, equally or in proportion to the previous weights
+    `base`. The weights sum to one. All other factors keep their distribution conditional on the factors of the table.
+    If combinations have no images, a warning is logged and the other probabilities are rescaled to sum to one.
     """
     sizes, owner = joint.sizes_among(factors), type(joint).__name__
     cells = torch.zeros(len(values), dtype=torch.int64, device=values.device)
@@ -280,11 +283,11 @@ def image_weights(
     present = torch.where(masses > 0, table, 0.0)
     over = f"{owner} over {', '.join(joint.factors)}"
     if not bool((present > 0).any()):
-        raise SpecError(f"{over}: no image has any combination with positive probability. Choose another table.")
+        raise SpecError(f"{over}: no image has a combination with positive probability. Choose another table.")
     if num_missing := int(((table > 0) & (present == 0)).sum()):
         log.warning(
-            "%s: %s of %s combinations, with a probability of %.3g, are shown by no image. The others are drawn more "
-            "often, all by the same factor.",
+            "%s: %s of %s combinations, with a total probability of %.3g, have no images. The probabilities of the "
+            "other combinations are rescaled to sum to one.",
             over,
             f"{num_missing:,}",
             f"{len(table):,}",

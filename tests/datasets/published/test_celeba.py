@@ -215,8 +215,8 @@ def test_beside_a_folder_of_faces_the_lists_may_be_ones_own(lists, tmp_path, cap
 @pytest.mark.parametrize(
     ("name", "content", "match"),
     [
-        ("000005.jpg", FACES["000005.jpg"][:900], r"000005\.jpg in .*zip is not a readable picture"),
-        ("000005.jpg", b"", r"000005\.jpg in .*zip does not begin as JPEG"),
+        ("000005.jpg", FACES["000005.jpg"][:900], r"000005\.jpg"),
+        ("000005.jpg", b"", r"000005\.jpg.*JPEG"),
         (
             "000005.jpg",
             jpeg(Image.new("RGB", (64, 64))),

@@ -142,10 +142,10 @@ def test_the_config_describes_the_images_before_they_are_read():
         ("cat", lambda cat: cat[:-1], "cat.mat labels 4 pairs and .*info.mat 5"),
         ("info", lambda info: info[:-1], "cat.mat labels 5 pairs and .*info.mat 4"),
         ("info", lambda info: info[:, :3], r"1 to 24300 rows of \(4,\)"),
-        ("cat", lambda cat: cat + 4, "category that is not one of 0, 1, ..., 4"),
+        ("cat", lambda cat: cat + 4, "0.*1.*4"),
         ("cat", lambda cat: cat - 1, "category that is not one of"),
-        ("info", lambda info: info * 0 + [10, 0, 0, 0], "instance that is not one of 0, 1, ..., 9"),
-        ("info", lambda info: info * 0 + [0, 0, 3, 0], r"azimuth that is not one of 0, 2, \.\.\., 34"),
+        ("info", lambda info: info * 0 + [10, 0, 0, 0], "0.*1.*9"),
+        ("info", lambda info: info * 0 + [0, 0, 3, 0], r"0.*2.*\.\..*34"),
         ("info", lambda info: info * 0 + [0, 0, 36, 0], "azimuth that is not one of"),
     ],
 )

@@ -26,9 +26,9 @@ def test_the_first_part_of_the_values_as_kumar_et_al_split_the_chairs_by_model()
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give either values, such as 0,1,2, or a fraction"),
-        ({"values": (1,), "fraction": 0.5}, "give either values, such as 0,1,2, or a fraction"),
-        ({"fraction": 1.0}, "expected a number between 0 and 1"),
+        ({}, "0,1,2"),
+        ({"values": (1,), "fraction": 0.5}, "0,1,2"),
+        ({"fraction": 1.0}, "0.*1"),
         ({"values": (1, 1)}, "one of them twice"),
     ],
 )
@@ -40,9 +40,9 @@ def test_chosen_values_need_values_or_a_fraction(arguments, message):
 @pytest.mark.parametrize(
     ("subset", "message"),
     [
-        (ChosenValues("place", (5,)), "place has no value 5; its values are 0 to 4"),
-        (ChosenValues("place", (-1,)), "place has no value -1"),
-        (ChosenValues("plaice", (0,)), r"no factor 'plaice' in this dataset\. Did you mean 'place'"),
+        (ChosenValues("place", (5,)), "place.*5.*0.*4"),
+        (ChosenValues("place", (-1,)), "place.*-1"),
+        (ChosenValues("plaice", (0,)), "'plaice'.*'place'"),
         (ChosenValues("depth", (0,)), "depth is continuous"),
     ],
 )
@@ -107,7 +107,7 @@ def test_ties_lie_on_one_side():
         ({}, "give either a value of the factor, or a quantile"),
         ({"value": 1.0, "quantile": 0.5}, "give either a value of the factor, or a quantile"),
         ({"value": float("nan")}, "expected a finite number"),
-        ({"quantile": 1.0}, "expected a number between 0 and 1"),
+        ({"quantile": 1.0}, "0.*1"),
     ],
 )
 def test_a_threshold_needs_a_value_or_a_quantile(arguments, message):

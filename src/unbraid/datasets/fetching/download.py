@@ -1,7 +1,7 @@
 """Resumable download of one file.
 
-An incomplete download is `<name>.part`; `<name>.part.json` keeps the headers of the server, so that a later attempt or
-process can resume. Only this module reads a part.
+An incomplete download is the file `<name>.part`. `<name>.part.json` stores the headers of the server, so that a later
+attempt or another process can resume the download. Only this module reads partial files.
 """
 
 import contextlib
@@ -27,18 +27,18 @@ from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
-NUM_TRIES = 6  # connections in a row that bring next to nothing
+NUM_TRIES = 6  # consecutive connections with almost no data
 MAX_WAIT_SECONDS = 60.0
 SECONDS_PER_READ = 30.0
 SLOWEST_BYTES_PER_SECOND = 1024.0
 WINDOW_SECONDS = 30.0
 _BYTES_PER_READ = 2**17
-# Request timeout, too early, too many requests: a later request may succeed, as after errors from 500 on.
+# Request timeout, too early, too many requests: a later request may succeed, as for status codes from 500 on.
 _TEMPORARY = frozenset({408, 425, 429})
 
 
 class Dropped(Exception):  # noqa: N818 - not yet an error: another connection may succeed
-    """Raised if a connection ended early. A retry may succeed, after `wait` seconds if the server sent a number."""
+    """Raised if a connection ended early. A retry may succeed, after `wait` seconds if the server requested a delay."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -46,13 +46,13 @@ class Dropped(Exception):  # noqa: N818 - not yet an error: another connection m
 
 
 class Refused(Exception):  # noqa: N818 - as above
-    """Raised for a response that a retry will not change."""
+    """Raised for a response for which a retry is useless."""
 
 
 @final
 @dataclass(frozen=True)
 class Download:
-    """Download of one published file to `<name>.part` in the folder. Error messages end with `advice`."""
+    """Download of a published file to `<name>.part` in `folder`. Error messages end with `advice`."""
 
     published: PublishedFile
     url: str
@@ -65,11 +65,11 @@ class Download:
 
     @property
     def num_bytes(self) -> int:
-        """Size of the part, in bytes."""
+        """Size of the partial file in bytes."""
         return self.part.stat().st_size if self.part.exists() else 0
 
     def receive_all(self) -> bool:
-        """Receives all bytes of the part. Returns whether more than one connection was needed."""
+        """Downloads all missing bytes. Returns whether more than one connection was needed."""
         failures, mark, resumed = 0, self.num_bytes, False
         while True:
             resumed = resumed or self.num_bytes > 0
@@ -78,18 +78,17 @@ class Download:
                 return resumed
             except Refused as refused:
                 raise DataError(
-                    f"{self.published.name} could not be fetched from {self.url}: {refused}. {self.advice}"
+                    f"Fetching {self.published.name} from {self.url} failed: {refused}. {self.advice}"
                 ) from refused
             except Dropped as dropped:
-                # Not after every byte: a file that came in single bytes would never end.
+                # Not reset after every byte, so that a download of single bytes ends.
                 if self.num_bytes - mark >= SLOWEST_BYTES_PER_SECOND * WINDOW_SECONDS:
                     failures, mark = 0, self.num_bytes
                 failures += 1
                 if failures >= NUM_TRIES:
                     raise DataError(
-                        f"{self.published.name} could not be fetched from {self.url}: {dropped}, at the last of "
-                        f"{failures} tries. {self.num_bytes:,} bytes are kept, and a later try resumes from there. "
-                        f"{self.advice}"
+                        f"Fetching {self.published.name} from {self.url} failed in {failures} attempts ({dropped}"
+                        f"). The next attempt resumes after {self.num_bytes:,} bytes. {self.advice}"
                     ) from dropped
                 wait = min(max(dropped.wait, 2.0 ** (failures - 1)), MAX_WAIT_SECONDS)
                 name, done = self.published.name, f"{self.num_bytes:,}"
@@ -97,13 +96,13 @@ class Download:
                 sleep(wait)
 
     def discard(self) -> None:
-        """Removes the part and its record, so that the next attempt starts from the beginning."""
-        # The part first: a record without a part does no harm.
+        """Removes the partial file and its record, so that the next attempt starts from the beginning."""
+        # The partial file first: a record without a partial file is ignored.
         self.part.unlink(missing_ok=True)
         self.forget()
 
     def forget(self) -> None:
-        """Removes the record of a complete part."""
+        """Removes the record of a complete download."""
         self._about.unlink(missing_ok=True)
 
     @property
@@ -111,7 +110,7 @@ class Download:
         return self.folder / f"{self.published.name}.part.json"
 
     def _receive(self) -> None:
-        """Requests the missing bytes over one connection, and appends them to the part."""
+        """Requests the missing bytes over one connection, and appends these bytes to the partial file."""
         begun, start = self._begun(), self.num_bytes
         if begun is not None and begun.num_bytes == start:
             return
@@ -126,7 +125,7 @@ class Download:
                 raise unwanted(response)
 
     def _begun(self) -> "_Remote | None":
-        """Returns the record of the part. A part that cannot be resumed is removed."""
+        """Returns the record of the partial file. Removes a partial file that cannot be resumed."""
         try:
             begun, size = _Remote(**files.read_sealed(self._about)), self.num_bytes
         except (OSError, ValueError, TypeError):
@@ -136,7 +135,7 @@ class Download:
             and begun is not None
             and begun.url == self.url
             and (begun.num_bytes is None or size <= begun.num_bytes)
-            # Without either, a rest that belongs to another version of the file could not be detected.
+            # Without these headers, a change of the file on the server could not be detected.
             and (begun.validator or self.published.checksum)
         ):
             return begun
@@ -144,21 +143,21 @@ class Download:
         return None
 
     def _begin(self, response: Any) -> int | None:
-        """Starts the part from the beginning. Returns the size of the file in bytes, if known."""
+        """Starts a new partial file. Returns the size of the complete file in bytes, if known."""
         self.discard()
         promised, published = response.length, self.published.num_bytes
         if promised is not None and published is not None and promised != published:
             kind = response.headers.get_content_type()
             raise Refused(f"the server sends {promised:,} bytes ({kind}); expected {published:,}, as published")
         if promised is None and published is None and self.published.checksum is None and not response.chunked:
-            raise Refused("the server does not state its length, without which a truncated file cannot be detected")
+            raise Refused("the server sends no Content-Length; expected one, to detect a truncated file")
         total = published if promised is None else promised
         remote = _Remote(self.url, total, response.headers.get("ETag"), response.headers.get("Last-Modified"))
         files.write_sealed(self._about, asdict(remote))
         return total
 
     def _continue(self, response: Any, begun: "_Remote", start: int) -> int | None:
-        """Checks that the server resumes the same file at the end of the part. Returns the file size, if known."""
+        """Checks that the server continues the same file after the partial file. Returns the file size, if known."""
         found = re.fullmatch(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "").strip())
         total = int(found[2]) if found and found[2] != "*" else begun.num_bytes
         # Not every server supports If-Range.
@@ -168,20 +167,20 @@ class Download:
         )
         if not found or int(found[1]) != start or not same or begun.num_bytes not in (None, total):
             self.discard()
-            raise Dropped("the server sent another file than before")
+            raise Dropped("the server sent another version of the file than before")
         return total
 
     def _check_whole(self, response: Any, begun: "_Remote", start: int) -> None:
-        """Checks that the part is complete, after a response without further bytes. If not, the file has changed."""
+        """Checks that the partial file is complete, after a response without bytes. If not, the file has changed."""
         total = re.fullmatch(r"bytes \*/(\d+)", response.headers.get("Content-Range", "").strip())
         if begun.num_bytes is not None or not total or int(total[1]) != start:
             self.discard()
-            raise Dropped(f"the server no longer has byte {start:,} of it")
+            raise Dropped(f"the server has no byte {start:,} of the file any more")
 
     def _append(self, response: http.client.HTTPResponse, total: int | None) -> None:
         done = self.num_bytes
         if total is not None and (free := shutil.disk_usage(self.folder).free) < total - done:
-            raise OSError(errno.ENOSPC, f"{total - done:,} bytes are still to come and {free:,} are free")
+            raise OSError(errno.ENOSPC, f"{total - done:,} bytes are missing and {free:,} bytes are free")
         pace = Pace(done)
         with files.opened(self.part, "ab") as stream:
             while (total is None or done <= total) and (chunk := read(response)):
@@ -200,7 +199,7 @@ class Download:
 @final
 @dataclass(frozen=True)
 class _Remote:
-    """Response headers from the start of a part."""
+    """Response headers recorded at the start of a download."""
 
     url: str
     num_bytes: int | None
@@ -209,18 +208,18 @@ class _Remote:
 
     @property
     def validator(self) -> str | None:
-        """Header that identifies this version of the file. A weak ETag does not guarantee equal bytes."""
+        """Header that identifies the version of the file, except a weak ETag, which does not guarantee equal bytes."""
         return self.etag if self.etag and not self.etag.startswith("W/") else self.last_modified
 
     def headers(self, start: int) -> dict[str, str]:
-        """Returns the headers that request the rest of this version, or the whole file if the version has changed."""
+        """Returns request headers for the bytes from `start` on, or for the whole file if its version has changed."""
         condition = {"If-Range": self.validator} if self.validator else {}
         return {"Range": f"bytes={start}-"} | condition
 
 
 @final
 class Pace:
-    """Measures the speed of a connection in windows, so that a fast start does not hide a later slowdown."""
+    """Measurement of connection speed in time windows, so that a fast start does not hide a later slowdown."""
 
     def __init__(self, done: int) -> None:
         self._since, self._mark = monotonic(), done
@@ -231,27 +230,27 @@ class Pace:
         if (elapsed := now - self._since) < WINDOW_SECONDS:
             return
         if done - self._mark < SLOWEST_BYTES_PER_SECOND * elapsed:
-            raise Dropped(f"only {done - self._mark:,} bytes came in {elapsed:.0f} s")
+            raise Dropped(f"only {done - self._mark:,} bytes arrived in {elapsed:.0f} s")
         self._since, self._mark = now, done
 
 
 class Redirects(urllib.request.HTTPRedirectHandler):
-    """Handler for up to ten redirects, without loops, to http and https, but not from https to http."""
+    """Handler of redirects: at most ten, without loops, only to http or https, and not from https to http."""
 
     max_repeats = 1
 
     def redirect_request(self, req: urllib.request.Request, *details: Any) -> urllib.request.Request | None:
         target = str(details[-1])
         if _scheme(target) == "http" and req.type == "https":
-            raise Refused(f"it is redirected from https to {target}, where anyone on the way could change the file")
+            raise Refused(f"the server redirects from https to {target}; expected https")
         return super().redirect_request(req, *details)
 
 
 @contextlib.contextmanager
 def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
-    """Opens the response to a request after redirects, whatever its status."""
-    _scheme(url)  # raises for any but http and https
-    # Not urllib's default opener, which reads file: and ftp: addresses too.
+    """Requests a URL and yields the response after redirects, with any status."""
+    _scheme(url)  # raises for other schemes than http and https
+    # Not urllib's default opener, which also reads file: and ftp: URLs.
     opener = urllib.request.OpenerDirector()
     for handler in (
         urllib.request.ProxyHandler(),
@@ -262,7 +261,7 @@ def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
         Redirects(),
     ):
         opener.add_handler(handler)
-    # Identity: ranges and lengths are those of the file, not of a compressed one.
+    # Identity: ranges and lengths refer to the file, not to a compressed version.
     sent = {"User-Agent": f"unbraid/{__version__}", "Accept-Encoding": "identity", **headers}
     try:
         response: Any = opener.open(urllib.request.Request(url, headers=sent), timeout=SECONDS_PER_READ)
@@ -280,16 +279,16 @@ def opened(url: str, headers: Mapping[str, str]) -> Iterator[Any]:
 
 
 def read(response: http.client.HTTPResponse) -> bytes:
-    """Returns the available bytes, at least one; empty at the end of the response."""
+    """Returns the available bytes: at least one, or none at the end of the response."""
     try:
-        # Not read(), which waits until all requested bytes are there, however slowly they come.
+        # Not read(), which waits for all requested bytes, even from a very slow server.
         return response.read1(_BYTES_PER_READ)
     except (OSError, http.client.HTTPException) as error:
         raise Dropped(f"the connection broke ({error})") from error
 
 
 def unwanted(response: Any) -> Dropped | Refused:
-    """Returns the exception for a response without the file."""
+    """Returns the exception for an unsuccessful response."""
     answer = f"the server answered {response.status} {response.reason}".rstrip()
     if response.status in _TEMPORARY or response.status >= 500:
         wait = response.headers.get("Retry-After", "")
@@ -299,5 +298,5 @@ def unwanted(response: Any) -> Dropped | Refused:
 
 def _scheme(url: str) -> str:
     if (scheme := url.partition(":")[0].lower()) not in ("http", "https"):
-        raise Refused(f"it leads to {url}; expected http or https")
+        raise Refused(f"the URL is {url}; expected http or https")
     return scheme

@@ -1,4 +1,4 @@
-"""Fetches published files with one process at a time. Only complete, verified files are put in place."""
+"""Download of published files, by one process at a time. Only complete, verified files get their final name."""
 
 import contextlib
 import logging
@@ -26,22 +26,19 @@ def fetched_folder(publication: Publication) -> Path:
 
 
 def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, ...]:
-    """Returns the files of the publication in `folder`: downloaded if they are missing, and verified.
+    """Downloads the missing files of a publication to `folder`, verifies all files, and returns their paths.
 
-    A file without a URL must be added by hand; if it is missing, the error explains how to get it.
+    Files without a URL must be downloaded manually. The error for such a missing file contains the instructions.
     """
     folder = fetched_folder(publication) if folder is None else Path(files.absolute(str(folder)))
     for published in publication.files:
         if published.url is not None:
-            advice = (
-                f"Try again later, or get {published.name} by hand (see {publication.homepage}) and put it into "
-                f"{folder}."
-            )
+            advice = f"Try again later, or download {published.name} manually (see {publication.homepage}) to {folder}."
             _fetch_file(Download(published, published.url, folder, advice))
     by_hand = [published for published in publication.files if published.url is None]
     if missing := [published.name for published in by_hand if not (folder / published.name).exists()]:
         way = publication.how_to_get or f"There is no direct download; see {publication.homepage}"
-        raise DataError(f"{publication.title}: {way.rstrip('. ')}. Put {' and '.join(missing)} into {folder}.")
+        raise DataError(f"{publication.title}: {way.rstrip('. ')}. Save {' and '.join(missing)} in {folder}.")
     for published in by_hand:
         log.info("%s is there: %s.", folder / published.name, check_file(folder / published.name, published))
     return tuple(folder / published.name for published in publication.files)
@@ -50,17 +47,17 @@ def fetch(publication: Publication, folder: Path | None = None) -> tuple[Path, .
 def _fetch_file(download: Download) -> None:
     path = download.folder / download.published.name
     try:
-        # Checked before the lock is taken: a folder that cannot be written to can still be read.
+        # Checked before locking, so that complete files in a read-only folder can be used.
         if not path.exists():
             with _locked(download):
-                # Another process that held the lock may have fetched it.
+                # Another process may have fetched the file while this process waited for the lock.
                 if not path.exists():
                     _receive(download, path)
                     return
     except OSError as error:
         raise DataError(
-            f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Make room there, or set "
-            "UNBRAID_CACHE to a folder that you may write to and that has the room, and fetch again."
+            f"{path.name} cannot be written to {download.folder} ({error.strerror or error}). Free disk space, or set "
+            "UNBRAID_CACHE to a writable folder with enough space, and fetch again."
         ) from error
     log.info("%s is there: %s.", path, check_file(path, download.published))
 
@@ -72,7 +69,7 @@ def _locked(download: Download) -> Iterator[None]:
         try:
             stack.enter_context(files.locked(lock, wait=False, purpose=purpose))
         except RunError:
-            log.info("Another process is %s. Waiting for it.", purpose)
+            log.info("Waiting for another process, which is %s.", purpose)
             stack.enter_context(files.locked(lock, wait=True, purpose=purpose))
         yield
 
@@ -84,8 +81,8 @@ def _receive(download: Download, path: Path) -> None:
     resumed = download.receive_all()
     flaw = file_flaw(download.part, published, expected)
     if flaw is not None and resumed:
-        # The start and the rest may belong to different versions: one more time, from the beginning.
-        log.warning("%s %s. Fetching it anew.", published.name, flaw)
+        # The parts of a resumed download may belong to different versions. Download the file again.
+        log.warning("%s %s. Fetching the file again.", published.name, flaw)
         download.discard()
         download.receive_all()
         flaw = file_flaw(download.part, published, expected)
@@ -93,11 +90,11 @@ def _receive(download: Download, path: Path) -> None:
         download.discard()
         advice = download.advice
         if published.checksum is None and (seen := record_of(path)).exists():
-            advice = f"If its owner published a new version, delete {seen} and fetch again."
+            advice = f"If the owner published a new version, delete {seen} and fetch again."
         raise DataError(
             f"{published.name}, fetched from {download.url}, {flaw}. The downloaded bytes were removed. {advice}"
         )
-    # The record comes first: a file in place always has its record.
+    # The record is written first, so that a downloaded file always has a record.
     verified = record(download.part, published, path) if expected is None else expected.phrase
     files.put_in_place(download.part, path)
     download.forget()

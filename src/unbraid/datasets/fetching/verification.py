@@ -21,10 +21,10 @@ class PublishedFile:
 
     Args:
         name: The published file name.
-        url: The address; None if the owner allows no direct download.
+        url: The URL; None if the owner allows no direct download.
         num_bytes: The published size, if any.
-        checksum: "md5:..." or "sha256:..."; without one, the SHA-256 of the first file is recorded, and later files are
-            compared with it.
+        checksum: "md5:..." or "sha256:...". If None, the SHA-256 of the first downloaded file is recorded, and later
+            files must have the same SHA-256.
         checksum_source: The publisher of the checksum.
     """
 
@@ -38,7 +38,7 @@ class PublishedFile:
 def published_files(
     folder_url: str | None, checksum_source: str, named: Mapping[str, tuple[int, str]]
 ) -> tuple[PublishedFile, ...]:
-    """Returns published files, from their sizes and checksums by name. Without `folder_url`, none can be downloaded."""
+    """Creates published files from (size, checksum) by name. Without `folder_url`, the files have no download URL."""
     return tuple(
         PublishedFile(name, folder_url and f"{folder_url}/{name}", num_bytes, checksum, checksum_source)
         for name, (num_bytes, checksum) in named.items()
@@ -55,8 +55,8 @@ class Publication:
         homepage: The official web page.
         license: The name of the license.
         files: The published files.
-        subfolders: The files are searched in these folders below the user's folder, then in that folder itself; a
-            fetch puts them into the first.
+        subfolders: Subfolders of the user's folder to search before the folder itself. Downloads are saved in the first
+            subfolder.
         license_note: License conditions, shown before a download.
         how_to_get: Instructions for files without a URL.
     """
@@ -80,9 +80,9 @@ _LABELS = {"md5": "md5", "sha256": "SHA-256"}
 
 
 def check_file(path: Path, published: PublishedFile) -> str:
-    """Returns a description of the verification, for instance "md5 as published by its owner".
+    """Verifies a file and returns a description such as "md5 as published by its owner".
 
-    Raises an error if the file differs from the published one. If no checksum is published, the checksum of the first
+    Raises an error if the file differs from the published file. If no checksum is published, the checksum of the first
     file is recorded and logged.
     """
     try:
@@ -92,20 +92,20 @@ def check_file(path: Path, published: PublishedFile) -> str:
             return record(path, published, path) if expected is None else expected.phrase
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or get it again."
+            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or download it again."
         ) from error
     if published.checksum is None and (seen := record_of(path)).exists():
         raise DataError(
-            f"{path} {flaw}. Get it again; or, if it was changed on purpose (by you, or by its owner), delete {seen} "
-            "to have the new one recorded."
+            f"{path} {flaw}. Download the file again; or, if you or the owner changed it on purpose, delete {seen} to "
+            "record the new checksum."
         )
-    raise DataError(f"{path} {flaw}. It is damaged, or not the file that was published: delete it and get it again.")
+    raise DataError(f"{path} {flaw}. Delete the file, which is damaged or another version, and download it again.")
 
 
 @final
 @dataclass(frozen=True)
 class ExpectedChecksum:
-    """Expected checksum of a file. `phrase` names its source."""
+    """Expected checksum of a file. `phrase` describes the source of the checksum."""
 
     algorithm: str
     digest: str
@@ -113,7 +113,7 @@ class ExpectedChecksum:
 
 
 def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum | None:
-    """Returns the published checksum, else the recorded checksum of this path, else None."""
+    """Returns the published checksum of a file, else the recorded checksum for the path, else None."""
     if published.checksum is not None:
         algorithm, _, digest = published.checksum.partition(":")
         source = f" by {published.checksum_source}" if published.checksum_source else ""
@@ -128,7 +128,7 @@ def expected_checksum(path: Path, published: PublishedFile) -> ExpectedChecksum 
         )
     except (OSError, ValueError, KeyError, TypeError):
         raise DataError(
-            f"{seen} is not a readable record of a checksum. Delete it to have the checksum recorded again."
+            f"{seen} is not a readable record of a checksum. Delete it to record the checksum again."
         ) from None
 
 
@@ -142,9 +142,9 @@ def file_flaw(path: Path, published: PublishedFile, expected: ExpectedChecksum |
 
 
 def record(found: Path, published: PublishedFile, path: Path) -> str:
-    """Records the checksum of the file `found`, which is or will be at `path`. Returns a description of the record.
+    """Records the checksum of the file `found` for its final location `path`. Returns a description of the record.
 
-    A cache that is not writable only causes a warning.
+    If the cache is not writable, a warning is logged.
     """
     content = {
         "name": published.name,
@@ -158,20 +158,20 @@ def record(found: Path, published: PublishedFile, path: Path) -> str:
         files.write_json(seen, content)
     except OSError as error:
         log.warning(
-            "%s, and none can be recorded in %s (%s): it goes unverified.", unpublished, seen, error.strerror or error
+            "%s, and %s cannot be written (%s). The file is not verified.", unpublished, seen, error.strerror or error
         )
-        return f"unverified, for no checksum is published and none can be recorded in {seen}"
+        return f"not verified: no checksum is published, and {seen} cannot be written"
     log.warning(
-        "%s. Its SHA-256, %s, is recorded in %s; from now on the file is compared with that.",
+        "%s. The SHA-256 of the file, %s, is recorded in %s to verify the file in future.",
         unpublished,
         content["sha256"],
         seen,
     )
-    return "SHA-256 recorded now, for none is published"
+    return "SHA-256 recorded now, because no checksum is published"
 
 
 def record_of(path: Path) -> Path:
-    """Returns the path of the recorded checksum of this file, used if no checksum is published."""
+    """Returns the path of the checksum record of a file. The record is used if no checksum is published."""
     place = files.absolute(str(path))
     # Files of the same name in two folders may be different files.
     name = f"{hashlib.sha256(os.fsencode(place)).hexdigest()[:16]}-{path.name}.json"

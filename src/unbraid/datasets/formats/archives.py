@@ -1,8 +1,7 @@
-"""Named files in a folder or in an archive. Nothing is unpacked on disk.
+"""Reading of files in a folder or in an archive, without unpacking on disk.
 
-`Zip` and a gzipped `Tar` are for archives with a published checksum, which is compared first. A folder and a plain
-`Tar` may be untrusted: sizes are compared with their bounds before content is read, and entries other than files and
-folders raise an error.
+`Zip` and a gzipped `Tar` require an archive whose published checksum was verified. A folder and a plain `Tar` may be
+untrusted: sizes are checked before content is read, and entries other than files and folders raise an error.
 """
 
 import contextlib
@@ -29,7 +28,7 @@ _MAX_TAR_HEADER_BYTES = 2**20
 @final
 @dataclass(frozen=True, slots=True)
 class ArchiveMember:
-    """A file of a folder or an archive: its name, with `/` between folders, its size, and its offset in a tar."""
+    """File in a folder or an archive: name with `/` between folders, size, and offset in a tar."""
 
     name: str
     num_bytes: int
@@ -37,7 +36,7 @@ class ArchiveMember:
 
 
 class Container(ABC):
-    """A folder or an archive, reopened for each call."""
+    """Folder or archive of files. Each call opens the archive again."""
 
     path: Path
 
@@ -51,7 +50,7 @@ class Container(ABC):
 
     @abstractmethod
     def contents(self, members: Iterable[ArchiveMember]) -> Iterator[bytes]:
-        """Yields the contents of these files in order. A gzipped tar is reread for each decrease of `offset`."""
+        """Yields the contents of files in order. A gzipped tar is read again at each decrease of `offset`."""
 
 
 @final
@@ -85,7 +84,7 @@ class Folder(Container):
             content = read_bounded(place, self.max_member_bytes)
             if len(content) != member.num_bytes:
                 raise DataError(
-                    f"{place} had {member.num_bytes} bytes and now has others. Do not change the folder meanwhile."
+                    f"{place} no longer has {member.num_bytes} bytes. Do not change the folder while it is read."
                 )
             yield content
 
@@ -93,7 +92,7 @@ class Folder(Container):
 @final
 @dataclass(frozen=True)
 class Zip(Container):
-    """Members of a zip, which must have the published checksum."""
+    """Members of a zip archive whose published checksum was verified."""
 
     path: Path
 
@@ -113,7 +112,7 @@ class Zip(Container):
 @final
 @dataclass(frozen=True)
 class Tar(Container):
-    """Members of a tar. A gzipped tar must have the published checksum, because it may unpack to a very large file."""
+    """Members of a tar archive. The published checksum of a gzipped tar must be verified first."""
 
     path: Path
     is_gzipped: bool = False
@@ -123,7 +122,7 @@ class Tar(Container):
         with self._opened() as stream:
             for member in self._listed(stream):
                 if member.name in found:
-                    raise DataError(f"{self.path} holds {member.name} twice. Fetch the official file.")
+                    raise DataError(f"{self.path} contains {member.name} twice. Fetch the official file.")
                 found[member.name] = member
         return tuple(found[name] for name in sorted(found))
 
@@ -142,26 +141,26 @@ class Tar(Container):
         with tarfile.TarFile(fileobj=cast(IO[bytes], _TarHeaders(stream)), encoding="utf-8") as archive:
             last = -1
             while (entry := archive.next()) is not None:
-                # TarFile keeps every entry it has read, a kilobyte each.
+                # TarFile stores all entries that were read, at a kilobyte each.
                 archive.members.clear()  # type: ignore[attr-defined]
                 if entry.offset <= last or entry.size < 0:
-                    raise ValueError(f"the header at byte {entry.offset} leads back")
+                    raise ValueError(f"the header at byte {entry.offset} points backwards")
                 last = entry.offset
                 name = self._checked_name(entry)
                 if entry.isreg():
                     yield ArchiveMember(name, entry.size, entry.offset_data)
             stream.seek(archive.offset)
-            # At a damaged header the module stops without an error, as at the end.
+            # The tarfile module stops at a damaged header without an error.
             if stream.read(tarfile.BLOCKSIZE) != bytes(tarfile.BLOCKSIZE):
-                raise ValueError(f"neither a header nor the mark of the end is at byte {archive.offset}")
+                raise ValueError(f"neither a header nor the end mark is at byte {archive.offset}")
 
     def _checked_name(self, entry: tarfile.TarInfo) -> str:
-        """Returns the name without `./` and doubled slashes. Raises an error for links and paths outside the folder."""
+        """Normalizes the name of an entry. Raises an error for links and for paths outside of the archive."""
         parts = PurePosixPath(entry.name).parts
         odd = entry.name.startswith("/") or "\\" in entry.name or ".." in parts or not entry.name.isprintable()
         if odd or not (entry.isdir() or (entry.isreg() and not entry.issparse())):
-            what = "is not a plain name below the top of the archive" if odd else "is neither a file nor a folder"
-            raise DataError(f"{self.path} holds {entry.name!a}, which {what}. Fetch the official file.")
+            expected = "a relative path inside the archive" if odd else "a file or a folder"
+            raise DataError(f"{self.path} contains {entry.name!a}; expected {expected}. Fetch the official file.")
         return "/".join(parts)
 
     @contextlib.contextmanager
@@ -171,24 +170,24 @@ class Tar(Container):
                 yield gzip.GzipFile(fileobj=file) if self.is_gzipped else file
         except (tarfile.TarError, EOFError, OSError, ValueError, OverflowError, RecursionError) as error:
             raise DataError(
-                f"{self.path} is not a readable tar archive ({error}). It is damaged or cut short: fetch it again."
+                f"{self.path} is not a readable tar archive ({error}). Fetch the damaged or truncated file again."
             ) from error
 
 
 class _TarHeaders:
-    """Stream of a tar that bounds the size of headers, because `tarfile` reads headers of any claimed size."""
+    """Stream of a tar that limits the size of headers, because `tarfile` reads headers of any size."""
 
     def __init__(self, stream: io.BufferedIOBase) -> None:
         self.tell, self.seek, self._stream = stream.tell, stream.seek, stream
 
     def read(self, size: int) -> bytes:
         if not 0 <= size <= _MAX_TAR_HEADER_BYTES:
-            raise ValueError(f"a header of {size} bytes is promised at byte {self.tell()}")
+            raise ValueError(f"the header at byte {self.tell()} has {size} bytes")
         return self._stream.read(size)
 
 
 def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
-    """Returns the content of a file. Raises an error if the file is unreadable or larger than `most` bytes."""
+    """Reads a file. Raises an error if the file is unreadable or larger than `most` bytes."""
     try:
         with files.opened(path) as stream:
             if (num_bytes := os.fstat(stream.fileno()).st_size) > most:
@@ -199,20 +198,20 @@ def read_bounded(path: Path, most: int = MAX_MEMBER_BYTES) -> bytes:
 
 
 def read_unzipped(path: Path, most: int) -> bytes:
-    """Returns at most `most` bytes of a file, decompressed if its name ends in .gz."""
+    """Reads at most `most` bytes of a file, and decompresses a file whose name ends in .gz."""
     try:
         with files.opened(path) as file:
             return (gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else cast(IO[bytes], file)).read(most)
     except (EOFError, OSError, zlib.error) as error:
-        raise DataError(f"{path} cannot be read ({error}). It may be cut short or damaged: fetch it again.") from error
+        raise DataError(f"{path} cannot be read ({error}). Fetch the damaged or truncated file again.") from error
 
 
 def _too_large(what: Path | str, num_bytes: int, most: int) -> DataError:
-    return DataError(f"{what} takes {num_bytes:,} bytes; expected at most {most:,}. Fetch the official file.")
+    return DataError(f"{what} has {num_bytes:,} bytes; expected at most {most:,}. Fetch the official file.")
 
 
 def _unreadable(place: Path | str, error: OSError) -> DataError:
-    return DataError(f"{place} cannot be read ({error.strerror or error}). Check that it is a readable file.")
+    return DataError(f"{place} cannot be read ({error.strerror or error}). Make the file readable.")
 
 
 def _raise(error: OSError) -> None:

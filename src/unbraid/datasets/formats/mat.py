@@ -1,9 +1,9 @@
-"""MATLAB's MAT-files of level 5: arrays of bytes, lists of names and lists of positions.
+"""Reading of MATLAB MAT-files of level 5: arrays of bytes, lists of names and lists of positions.
 
-A file is a header of 128 bytes and then one element for each variable, plain or packed with zlib. An element is a tag
-(its type and its length) and its content. The content of a variable consists of elements: flags, dimensions, name and
-values ("MAT-File Format", The MathWorks). The files may be untrusted. Unlike `scipy.io.loadmat`, this module unpacks
-no variable beyond its expected size.
+A file has a header of 128 bytes, followed by one element for each variable, plain or compressed with zlib. An element
+has a tag (type and length) and a content. The content of a variable consists of elements: flags, dimensions, name and
+values ("MAT-File Format", The MathWorks). The files may be untrusted. Unlike `scipy.io.loadmat`, this module
+decompresses no variable beyond its expected size.
 """
 
 import contextlib
@@ -27,31 +27,31 @@ _BYTE_ORDERS = {b"IM": "<", b"MI": ">"}
 _INT8, _UINT8, _INT32, _UINT32, _MATRIX, _PACKED = 1, 2, 5, 6, 14, 15
 _NUMBERS = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _LETTERS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16"}
-# Types of variables, in the low byte of their flags; the bits above it are flags.
+# Types of variables, in the low byte of their flags.
 _CELL, _TEXT, _BYTES, _NUMERIC, _LOGICAL = 1, 4, 9, range(6, 16), 0x0200
-# The head before the values: MATLAB allows 63 letters in a name, and no list or image has 32 dimensions.
+# Size limit of the elements before the values: a name has at most 63 letters, and an array fewer than 32 dimensions.
 _MAX_HEAD_BYTES = 512
 _MAX_LIST_BYTES = 2**22
 
 
 def read_array(content: bytes, name: str, shape: tuple[int, ...], where: str) -> UInt8[np.ndarray, "..."]:
-    """Returns the array of bytes of this name and shape. Error messages name the file `where`.
+    """Reads an array of bytes by name and expected shape. Error messages contain the file name `where`.
 
-    The axes have the order of MATLAB: the first one changes fastest, in the file and in memory.
+    The axes are in MATLAB order: the first axis changes fastest, in the file and in memory.
     """
     size = math.prod(shape)
     with _readable(where):
         found = _find(content, name, size + _MAX_HEAD_BYTES)
         if found.flags != _BYTES or found.shape != shape:
-            raise ValueError(f"{name!r} is of type {found.flags} and shape {found.shape}, not {_BYTES} and {shape}")
+            raise ValueError(f"{name!r} has type {found.flags} and shape {found.shape}; expected {_BYTES} and {shape}")
         if [(kind, len(values)) for kind, values in found.elements()] != [(_UINT8, size)]:
-            raise ValueError(f"{name!r} does not hold {size} bytes")
+            raise ValueError(f"{name!r} does not have {size} bytes")
         ((_, values),) = found.elements()
     return np.frombuffer(values, np.uint8).reshape(shape[::-1]).T
 
 
 def read_names(content: bytes, name: str, where: str) -> list[str]:
-    """Returns the strings in a cell array."""
+    """Reads a cell array of strings by name."""
     with _readable(where):
         found = _find(content, name, _MAX_LIST_BYTES)
         if found.flags & 0xFF != _CELL:
@@ -60,7 +60,7 @@ def read_names(content: bytes, name: str, where: str) -> list[str]:
 
 
 def read_positions(content: bytes, name: str, where: str) -> list[int]:
-    """Returns a vector of positions, counted from 0; for a vector of zeros and ones, the positions of the ones."""
+    """Reads a vector of indices, converted to start from 0. For a vector of zeros and ones: the indices of the ones."""
     with _readable(where):
         found = _find(content, name, _MAX_LIST_BYTES)
         ((kind, content),) = found.elements() or ((0, b""),)
@@ -68,18 +68,18 @@ def read_positions(content: bytes, name: str, where: str) -> list[int]:
             raise ValueError(f"{name!r} is not an array of numbers")
         values = np.frombuffer(content, np.dtype(f"{found.order}{_NUMBERS[kind]}")).astype(np.float64)
         if len(values) != math.prod(found.shape):
-            raise ValueError(f"{name!r} has {len(values)} values; {found.shape} were promised")
+            raise ValueError(f"{name!r} has {len(values)} values; expected shape {found.shape}")
         if found.flags & _LOGICAL or (len(values) > 1 and np.isin(values, (0, 1)).all()):
             return np.flatnonzero(values).tolist()
         if not (np.mod(values, 1) == 0).all() or (values < 1).any() or (values > 2**31).any():
-            raise ValueError(f"{name!r} is not a vector of positions")
+            raise ValueError(f"{name!r} is not a vector of indices")
         return (values.astype(np.int64) - 1).tolist()
 
 
 @final
 @dataclass(frozen=True)
 class _Variable:
-    """A variable with its parsed header: `rest` holds its values or, in a cell array, more variables."""
+    """Variable with its parsed header. `rest` contains the values, or the variables in a cell array."""
 
     name: str
     flags: int
@@ -93,24 +93,24 @@ class _Variable:
 
 @contextlib.contextmanager
 def _readable(where: str) -> Iterator[None]:
-    """Converts errors inside the block to a DataError that names the file `where`."""
+    """Converts errors inside the block to a DataError with the file name `where`."""
     try:
         yield
     except (ValueError, struct.error, zlib.error) as error:
         raise DataError(
-            f"{where} is not a readable MATLAB file ({error}). It may be cut short or damaged: fetch it again."
+            f"{where} is not a readable MATLAB file ({error}). Fetch the damaged or truncated file again."
         ) from error
 
 
 def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
-    """Returns the variable of this name, with at most `max_bytes` after unpacking."""
+    """Finds a variable by name. Raises a ValueError if it has more than `max_bytes` after decompression."""
     order = _BYTE_ORDERS.get(content[126:_HEADER_BYTES])
     if order is None or struct.unpack(f"{order}H", content[124:126]) != (_LEVEL_5,):
-        raise ValueError(f"bytes 124 to 127 are {content[124:128]!r}, not those of level 5, which MATLAB's -v7 saves")
+        raise ValueError(f"bytes 124 to 127 are {content[124:128]!r}; expected level 5, as saved with MATLAB's -v7")
     others = []
     for kind, element, _ in _elements(content[_HEADER_BYTES:], order):
         if kind not in (_MATRIX, _PACKED):
-            raise ValueError(f"it holds an element of type {kind}; variables are of type {_MATRIX} or {_PACKED}")
+            raise ValueError(f"an element has type {kind}; expected {_MATRIX} or {_PACKED} for a variable")
         if kind == _MATRIX:
             variable = _variable(element, order)
         else:
@@ -120,19 +120,17 @@ def _find(content: bytes, name: str, max_bytes: int) -> _Variable:
         if variable.name == name:
             return variable
         others.append(variable.name)
-    raise ValueError(f"it has no variable {name!r}; it holds {', '.join(map(repr, others[:8])) or 'nothing'}")
+    raise ValueError(f"there is no variable {name!r}, only {', '.join(map(repr, others[:8])) or 'an empty file'}")
 
 
 def _unpacked(element: bytes, order: str, max_bytes: int, *, whole: bool) -> bytes:
-    """Returns the variable packed in an element: its first bytes, or all of them if `whole`."""
+    """Decompresses the variable in an element: the first bytes, or all bytes with `whole`."""
     content = zlib.decompressobj().decompress(element, 8 + max_bytes + whole)
     kind, length = struct.unpack(f"{order}II", content[:8])
     if kind != _MATRIX:
-        raise ValueError(f"a packed element is of type {kind}; variables are of type {_MATRIX}")
+        raise ValueError(f"a compressed element has type {kind}; expected {_MATRIX} for a variable")
     if whole and (length > max_bytes or len(content) - 8 != length):
-        raise ValueError(
-            f"a variable takes {length} bytes and has {len(content) - 8}; at most {max_bytes} are expected"
-        )
+        raise ValueError(f"a variable has {len(content) - 8} of {length} bytes; expected all, and at most {max_bytes}")
     return content[8:]
 
 
@@ -140,7 +138,7 @@ def _variable(content: bytes, order: str) -> _Variable:
     heads = list(itertools.islice(_elements(content, order), 3))
     kinds, lengths = [kind for kind, _, _ in heads], [len(head) for _, head, _ in heads]
     if kinds != [_UINT32, _INT32, _INT8] or lengths[0] != 8 or lengths[1] % 4:
-        raise ValueError(f"a variable begins with elements of types {kinds}, not with flags, dimensions and a name")
+        raise ValueError(f"a variable begins with elements of types {kinds}; expected flags, dimensions and a name")
     (_, flags, _), (_, dimensions, _), (_, name, end) = heads
     shape = struct.unpack(f"{order}{len(dimensions) // 4}i", dimensions)
     return _Variable(
@@ -153,22 +151,22 @@ def _elements(content: bytes, order: str) -> Iterator[tuple[int, bytes, int]]:
     start = 0
     while start < len(content):
         kind, length = struct.unpack(f"{order}II", content[start : start + 8])
-        if kind >> 16:  # a short one: type and length share four bytes, and the content has the other four
+        if kind >> 16:  # a short element: four bytes of type and length, four bytes of content
             kind, length = kind & 0xFFFF, kind >> 16
             element, start = content[start + 4 : start + 4 + min(length, 4)], start + 8
         else:
             element, start = content[start + 8 : start + 8 + length], start + 8 + length
-            # It is filled up to whole words, unless it is packed.
+            # An element is padded to whole words, unless it is compressed.
             start += 0 if kind == _PACKED else -length % 8
         if len(element) != length:
-            raise ValueError(f"an element of type {kind} promises {length} bytes and has {len(element)}")
+            raise ValueError(f"an element of type {kind} has {len(element)} bytes; expected {length}")
         yield kind, element, start
 
 
 def _text(cell: _Variable) -> str:
     elements = cell.elements()
     if cell.flags & 0xFF != _TEXT or len(elements) != 1 or elements[0][0] not in _LETTERS:
-        raise ValueError("the cells do not hold text")
+        raise ValueError("the cells do not contain strings")
     kind, letters = elements[0]
     encoding = _LETTERS[kind]
     return letters.decode(encoding + ({"<": "-le", ">": "-be"}[cell.order] if encoding == "utf-16" else ""))

@@ -1,1 +1,1 @@
-"""Published datasets, read from their official files. Each module defines one dataset."""
+"""Published datasets, read from their official files."""

@@ -19,17 +19,17 @@ from unbraid.errors import DataError
 _FILE = "basel_face_renders.pth"
 _SIDE = 64
 _IMAGES_PER_BLOCK = 4096
-_GET_IT = "Get the file that the code of Chen et al. reads."
+_GET_IT = "Use the file of the code of Chen et al."
 
 
 @final
 @dataclass(frozen=True)
 class BaselFaces(ConvertedDataset):
-    """The 127,050 face renders of Chen et al., arXiv:1802.04942v5, 64 by 64 gray bytes.
+    """3D Faces: 127,050 renders of the Basel face model (Chen et al., arXiv:1802.04942v5), 64 by 64 gray bytes.
 
-    50 people under 21 azimuths, 11 elevations and 11 directions of light, the last changing fastest. The images are
-    read from a file of one tensor, as used by the authors' code. The license does not allow copies; `ShadedFaces` is a
-    synthetic stand-in with the same factors.
+    The images show 50 people under 21 azimuths, 11 elevations and 11 directions of light, which change fastest. The
+    images are read from the file of one tensor that the authors' code uses. The license does not allow copies.
+    `ShadedFaces` is a synthetic dataset with the same factors.
     """
 
     publication: ClassVar = Publication(
@@ -37,14 +37,14 @@ class BaselFaces(ConvertedDataset):
         homepage="https://faces.dmi.unibas.ch/bfm/main.php?nav=1-2&id=downloads",
         license="Basel Face Model",
         license_note=(
-            "For non-commercial research, after signing; the University of Basel does not allow the model or its "
-            "renders to be passed on."
+            "For non-commercial research, after signing a license; the University of Basel does not allow to share the "
+            "model or its renders."
         ),
         files=(PublishedFile(_FILE, None),),
         subfolders=("basel-faces", "data"),
         how_to_get=(
-            "The Basel Face Model may not be passed on by its license, so there is no download; ShadedFaces "
-            "(--dataset shaded-faces) is a synthetic stand-in with the same factors. For the original, get the model "
+            "There is no download, because the license of the Basel Face Model does not allow sharing; ShadedFaces "
+            "(--dataset shaded-faces) is a synthetic dataset with the same factors. For the original, get a license "
             "at https://faces.dmi.unibas.ch/bfm, and then the renders from the authors of arXiv:1802.04942v5"
         ),
     )
@@ -60,7 +60,7 @@ class BaselFaces(ConvertedDataset):
         (path,) = sources
         tensor, sizes = read_tensor(path), tuple(factor.size for factor in self.factors)
         num_images = math.prod(sizes)
-        # The authors' code accepts a list or a grid of images, each flat or not.
+        # The authors' code accepts a list or a grid of images, flat or with height and width.
         shapes = [
             (*outer, *image)
             for outer in ((num_images,), sizes)
@@ -68,7 +68,7 @@ class BaselFaces(ConvertedDataset):
         ]
         if tuple(tensor.shape) not in shapes or tensor.dtype == torch.bool:
             raise DataError(
-                f"{path} holds a tensor of {tensor.dtype} and shape {tuple(tensor.shape)}; expected bytes from 0 to "
+                f"{path} has a tensor of {tensor.dtype} and shape {tuple(tensor.shape)}; expected bytes from 0 to "
                 f"255 of shape {shapes[0]} or {shapes[3]}. {_GET_IT}"
             )
         images = tensor.reshape(num_images, 1, _SIDE, _SIDE)
@@ -81,7 +81,7 @@ class BaselFaces(ConvertedDataset):
 
 
 def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
-    """Converts the images to bytes. Raises an error for values other than whole numbers from 0 to 255."""
+    """Converts a block of images to bytes. Raises an error for values other than integers from 0 to 255."""
     if block.dtype == torch.uint8:
         return block
     exact = block.double()
@@ -90,7 +90,7 @@ def _as_bytes(path: Path, first: int, block: Tensor) -> UInt8[Tensor, "..."]:
     if len(wrong):
         values = exact[int(wrong[0])]
         raise DataError(
-            f"Image {first + int(wrong[0])} in {path} holds {block.dtype} from {float(values.min()):g} to "
-            f"{float(values.max()):g}; expected whole numbers from 0 to 255. {_GET_IT}"
+            f"Image {first + int(wrong[0])} in {path} has {block.dtype} from {float(values.min()):g} to "
+            f"{float(values.max()):g}; expected integers from 0 to 255. {_GET_IT}"
         )
     return as_bytes

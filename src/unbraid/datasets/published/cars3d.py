@@ -24,7 +24,7 @@ _LIST = "list.txt"
 _SIDE = 128
 _NUM_ELEVATIONS, _NUM_AZIMUTHS, _NUM_CARS = 4, 24, 183
 _SHAPE = (_SIDE, _SIDE, 3, _NUM_AZIMUTHS, _NUM_ELEVATIONS)
-# Four times what the two arrays of a car take unpacked.
+# Four times the decompressed size of the two arrays of a car.
 _MAX_FILE_BYTES = 2**26
 _IMAGES_PER_BLOCK = 1_000
 
@@ -32,18 +32,18 @@ _IMAGES_PER_BLOCK = 1_000
 @final
 @dataclass(frozen=True)
 class Cars3D(ConvertedDataset):
-    """The 17,568 renders of 183 cars by Reed, Zhang, Zhang & Lee, in color, resized from 128 by 128 to 64 by 64.
+    """Cars3D: 17,568 color renders of 183 cars (Reed, Zhang, Zhang & Lee), resized from 128 by 128 to 64 by 64.
 
     Each car is rendered from 4 elevations and 24 azimuths. The images are read from the official archive, or from a
     folder of its .mat files. The identity is the position of a car in the official list, and changes fastest. A folder
-    with fewer cars has fewer identities.
+    with fewer cars gives fewer identities.
     """
 
     publication: ClassVar = Publication(
         title="Deep visual analogy-making: 3D cars",
         homepage="http://www.scottreed.info",
         license="not stated",
-        license_note="No license is stated. The 3D models are those of Fidler, Dickinson & Urtasun (NIPS 2012).",
+        license_note="No license is stated. The 3D models are by Fidler, Dickinson & Urtasun (NIPS 2012).",
         files=(
             PublishedFile(
                 _ARCHIVE,
@@ -60,7 +60,7 @@ class Cars3D(ConvertedDataset):
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        # Before the conversion, those of the published cars.
+        # Before the conversion, the factors of the published cars.
         return self.store.factor_table or _factor_table(_NUM_CARS)
 
     @property
@@ -102,7 +102,7 @@ def _factor_table(num_cars: int) -> tuple[Factor, ...]:
 
 def _cars(source: Container) -> tuple[ArchiveMember, ...]:
     """Returns the files of the cars in the order of the official list, then unlisted cars by name."""
-    # The archive has other folders too.
+    # The archive also has other folders.
     parent = "" if isinstance(source, Folder) else "cars"
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
@@ -118,7 +118,7 @@ def _cars(source: Container) -> tuple[ArchiveMember, ...]:
 def _images(
     source: Container, cars: tuple[ArchiveMember, ...], side: int
 ) -> UInt8[np.ndarray, "image channel {side} {side}"]:
-    """Returns the images of all cars, read in the order of the archive, because a gzipped one has no random access."""
+    """Reads all images in the order of the archive, because a gzipped archive has no random access."""
     images = np.empty((_NUM_ELEVATIONS, _NUM_AZIMUTHS, len(cars), 3, side, side), np.uint8)
     places = sorted(range(len(cars)), key=lambda place: cars[place].offset)
     contents = source.contents(cars[place] for place in places)

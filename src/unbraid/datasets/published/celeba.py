@@ -40,51 +40,51 @@ _NUM_IMAGES: dict[Split, int] = {
     "train90": 182_339,
     "test10": 20_260,
 }
-# The official number of a split; a face that the partition does not name has the number after them.
+# Official numbers of the splits. A face that is missing in the partition gets the next number.
 _PARTS: dict[Split, int] = {"train": 0, "validation": 1, "test": 2}
 _NO_PART = len(_PARTS)
-# Cached beside the attributes, so that the splits are known when the files are gone.
+# Cached next to the attributes, so that the splits remain available without the official files.
 _PART_COLUMN = Factor("partition", len(_PARTS) + 1, ordered=False)
 _FILES = {
     _ARCHIVE: (1_443_490_838, "sha256:46fb89443c578308acf364d7d379fe1b9efb793042c0af734b6112e4fd3a8c74"),
     _LABELS: (26_721_026, "sha256:f0e5da289d5ccf75ffe8811132694922b60f2af59256ed362afa03fefba324d0"),
     _PARTITION: (2_836_386, "sha256:fc955bcb3ef8fbdf7d5640d9a8693a8431b5f2ee291a5c1449a1549e7e073fe7"),
 }
-# Ten times the official list of attributes.
+# Size limit: ten times the official list of attributes.
 _MAX_BYTES = 2**28
 
 
 @final
 @dataclass(frozen=True)
 class CelebA(PartedDataset):
-    """The 202,599 face photographs of Liu, Luo, Wang & Tang, aligned and cropped, with 40 attributes each.
+    """CelebA: 202,599 aligned and cropped face photographs with 40 binary attributes (Liu, Luo, Wang & Tang).
 
-    The photographs are 178 wide and 218 high. Faces and attributes are matched by name. Faces without attributes and
-    attributes without a face are skipped, and their number is logged. The lists beside a folder of faces may differ
-    from the published ones.
+    The photographs are 178 pixels wide and 218 high. Faces and attributes are matched by file name. Faces without
+    attributes and attributes without a face are skipped, and their number is logged. In a folder of unpacked faces, the
+    lists of attributes and splits may differ from the published lists.
 
-    `train`, `validation` and `test` are the official splits; `train90` is a random 90 % of all faces and `test10`
-    the rest. All splits share one cache.
+    `train`, `validation` and `test` are the official splits. `train90` is a random 90 % of all faces, and `test10` the
+    rest. All splits share one cache.
     """
 
     publication: ClassVar = Publication(
         title="Large-scale CelebFaces Attributes (CelebA)",
         homepage="http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html",
         license="non-commercial research only",
-        license_note="For non-commercial research. The photographs come from the internet and do not belong to the "
-        "owners of the dataset, who allow no copy, sale or publication.",
+        license_note="For non-commercial research. The owners of the dataset do not own the photographs, which are "
+        "from the internet, and allow no copy, sale or publication.",
         files=published_files(None, "TensorFlow Datasets", _FILES),
         subfolders=("celeba", "CelebA"),
-        how_to_get="Get them from the shared drive that http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html links to "
+        how_to_get="Download the files from a shared drive linked on http://mmlab.ie.cuhk.edu.hk/projects/CelebA.html "
         "(Align&Cropped Images; either the zip or the unpacked folder img_align_celeba)",
     )
 
     factors: ClassVar = tuple(Factor(name, 2) for name in ATTRIBUTES)
 
     split: Split = "all"
-    """An official split, a random 90 % of all faces (train90), or the rest (test10)."""
+    """All faces, an official split, a random 90 % of all faces (train90), or the rest (test10)."""
     crop: int | None = 128
-    """Height and width of the central crop, in pixels. If None, the whole photograph is resized to a square."""
+    """Height and width of the central crop in pixels, or None to resize the whole photograph to a square."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
@@ -101,7 +101,10 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the faces, the attributes and any partition. A zip is preferred for its published checksum."""
+        """Returns the files of faces and attributes, and the partition if present.
+
+        A zip takes precedence over a folder, because a checksum is published for the zip.
+        """
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
         labels = _first(folder, (f"Anno/{_LABELS}", _LABELS))
         partition = _first(folder, (f"Eval/{_PARTITION}", _PARTITION))
@@ -115,8 +118,8 @@ class CelebA(PartedDataset):
         except DataError as error:
             if not sources[0].is_dir():
                 raise
-            # No checksum is published for a folder: a user who keeps some of the faces may have shortened the lists.
-            log.warning("CelebA: a list beside a folder of faces may differ from the published one: %s", error)
+            # No checksum is published for a folder. A user with fewer faces may have shortened the lists.
+            log.warning("CelebA: a list next to a folder of faces differs from the published list: %s", error)
             return "not the published file"
 
     def plan(self, sources: tuple[Path, ...]) -> Plan:
@@ -154,8 +157,8 @@ class CelebA(PartedDataset):
 
     def _no_partition(self) -> str:
         return (
-            f"CelebA: the split {self.split!r} needs {_PARTITION}, which is missing. Put it beside {_LABELS}, or take "
-            "the split 'all', 'train90' or 'test10'."
+            f"CelebA: the split {self.split!r} needs {_PARTITION}, which is missing. Save it next to {_LABELS}, or "
+            "choose the split 'all', 'train90' or 'test10'."
         )
 
 
@@ -164,69 +167,70 @@ def _first(folder: Path, names: Sequence[str]) -> Path | None:
 
 
 def _faces(source: Container, attributes: Mapping[str, bytes], labels: Path) -> dict[str, ArchiveMember]:
-    """Returns the faces with attributes, by name. The number of skipped faces and attributes is logged."""
+    """Returns the faces with attributes by file name. Logs the number of skipped faces and attributes."""
     found: dict[str, ArchiveMember] = {}
     for member in source.members():
         name = PurePosixPath(member.name).name
         if not name.endswith(".jpg") or name.startswith("."):
             continue
         if name in found:
-            raise DataError(f"{source.path} has two faces called {name}, in different folders. Keep one of them.")
+            raise DataError(f"{source.path} has two faces {name} in different folders; expected one. Remove the other.")
         found[name] = member
     faces = {name: found[name] for name in sorted(found) if name in attributes}
     if not faces:
         raise DataError(
-            f"{source.path} has {len(found):,} .jpg files, none of which {labels} names. Expected 000001.jpg etc."
+            f"{source.path} has {len(found):,} .jpg files and none is listed in {labels}; expected 000001.jpg etc. "
+            "Fetch the official files."
         )
     for number, what in (
         (len(found) - len(faces), "faces without attributes"),
         (len(attributes) - len(faces), "attributes without a face"),
     ):
         if number:
-            log.warning("CelebA: left out %s %s (faces: %s; attributes: %s).", f"{number:,}", what, source.path, labels)
+            log.warning("CelebA: skipped %s %s (faces: %s; attributes: %s).", f"{number:,}", what, source.path, labels)
     return faces
 
 
 def read_attributes(path: Path) -> dict[str, bytes]:
-    """Returns the attributes of each face by name: one byte per attribute, 1 for present and 0 for absent.
+    """Reads the attributes of each face by file name: one byte per attribute, 1 for present and 0 for absent.
 
-    The first line is the number of faces, the second the names of the attributes; each other line is a name followed by
-    1 or -1 for each attribute.
+    The first line of the file is the number of faces, and the second line the names of the attributes. Each other line
+    is a file name followed by 1 or -1 for each attribute.
     """
     lines = _lines(path)
     next(lines, None)
     _, names = next(lines, (2, []))
     if names != [name.encode() for name in ATTRIBUTES]:
         raise DataError(
-            f"{path}: line 2 has {len(names)} names of attributes; expected the {len(ATTRIBUTES)} official ones. Fetch "
+            f"{path}: line 2 has {len(names)} attribute names; expected the {len(ATTRIBUTES)} official names. Fetch "
             "the official file."
         )
     return _by_face(path, lines, {b"-1": 0, b"1": 1}, len(ATTRIBUTES))
 
 
 def read_partition(path: Path) -> dict[str, bytes]:
-    """Returns the split of each face by name, as one byte: 0 for train, 1 for validation, 2 for test."""
+    """Reads the split of each face by file name, as one byte: 0 for train, 1 for validation, 2 for test."""
     return _by_face(path, _lines(path), {b"0": 0, b"1": 1, b"2": 2}, 1)
 
 
 def _by_face(
     path: Path, lines: Iterable[tuple[int, list[bytes]]], codes: Mapping[bytes, int], num_values: int
 ) -> dict[str, bytes]:
-    """Returns the values of each face by name. Each line is a name followed by the values."""
+    """Parses lines with a file name followed by values. Returns the values by file name."""
     found: dict[str, bytes] = {}
     for number, (name, *values) in lines:
         if len(values) != num_values or not codes.keys() >= set(values) or not name.isascii():
             raise DataError(
-                f"{path}: line {number} is not a name like 000001.jpg and {num_values} of the values "
-                f"{', '.join(value.decode() for value in codes)}. It is damaged or cut short: fetch it again."
+                f"{path}: line {number} is invalid; expected a name like 000001.jpg and {num_values} of the values "
+                f"{', '.join(value.decode() for value in codes)}. Fetch the damaged or truncated file again."
             )
         if name.decode() in found:
-            raise DataError(f"{path}: line {number} names {name.decode()} a second time. Fetch the official file.")
+            raise DataError(f"{path}: line {number} lists {name.decode()} a second time. Fetch the official file.")
         found[name.decode()] = bytes(map(codes.__getitem__, values))
     return found
 
 
 def _lines(path: Path) -> Iterator[tuple[int, list[bytes]]]:
-    """Yields the number and the fields of each nonempty line. Spaces and line ends vary among mirrors."""
+    """Yields the line number and the fields of each nonempty line, for any spaces and line ends."""
     lines = enumerate(read_bounded(path, _MAX_BYTES).splitlines(), start=1)
     return ((number, fields) for number, line in lines if (fields := line.split()))

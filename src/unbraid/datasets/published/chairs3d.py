@@ -38,44 +38,44 @@ View = tuple[int, int]
 @final
 @dataclass(frozen=True)
 class Chairs3D(PartedDataset):
-    """The 86,366 renders of 1393 chairs by Aubry, Maturana, Efros, Russell & Sivic, on white.
+    """3D Chairs: 86,366 renders of 1393 chairs on white (Aubry, Maturana, Efros, Russell & Sivic).
 
     Each chair is rendered from 2 elevations and 31 azimuths. The images are read from the official tar, or from its
-    unpacked folder. `models="809"` excludes near duplicates, by a list that the user provides. `train` is the first
-    80 % of the models and `test` the rest, so that no chair is in both.
+    unpacked folder. `models="809"` excludes near duplicates, and requires a file with the list of these models. `train`
+    has the first 80 % of the models, and `test` the other models.
     """
 
     publication: ClassVar = Publication(
         title="Seeing 3D chairs: rendered chairs",
         homepage=f"{_HOME}/",
         license="not stated",
-        license_note="Its owners state no license. The models came from Google (now Trimble) 3D Warehouse.",
+        license_note="The owners state no license. The models are from Google (now Trimble) 3D Warehouse.",
         files=(PublishedFile(_ARCHIVE, f"{_HOME}/data/{_ARCHIVE}"),),
         subfolders=("chairs3d", "3d_chairs", "chairs"),
     )
 
     split: Literal["all", "train", "test"] = "all"
-    """All chairs, the first 80 % of the models, or the rest."""
+    """All models, the first 80 % of the models, or the other models."""
     models: Literal["all", "809"] = "all"
     """All models, or the 809 without near duplicates."""
     masks: bool = False
-    """Whether images are masks, white chairs on black, instead of renders."""
+    """Whether to use masks (white chairs on black) instead of renders."""
     color: bool = False
     """Whether the renders keep their colors."""
     crop: int | None = None
-    """Height and width of the central crop, in pixels. If None, the whole render is used."""
+    """Height and width of the central crop in pixels, or None for the whole render."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.masks and self.color:
-            raise SpecError("Chairs3D: a mask has no color. Choose masks or color.")
+            raise SpecError("Chairs3D: got masks=True and color=True; expected at most one. Set one to False.")
         check_crop("Chairs3D", self.crop, self.resolution, _SIDE)
 
     @property
     def factors(self) -> tuple[Factor, ...]:
-        """Factors of the converted chairs; before the conversion, the published factors."""
+        """Factors of the converted chairs, or of the published chairs before the conversion."""
         return self.store.factor_table or _factor_table(_NUM_MODELS[self.models])
 
     @property
@@ -89,7 +89,7 @@ class Chairs3D(PartedDataset):
         return (3 if self.color else 1, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the tar, or else its unpacked folder, and the list of models if needed and present."""
+        """Returns the tar, or else the unpacked folder, and the list of models if it is needed and present."""
         places = [folder / _ARCHIVE, folder / _FOLDER, *([folder] if folder.name == _FOLDER else [])]
         if (source := next((place for place in places if place.exists()), None)) is None:
             return None
@@ -103,7 +103,7 @@ class Chairs3D(PartedDataset):
         renders = _renders(source, members)
         names: list[str] = []
         if (listing := next((member for member in members if PurePosixPath(member.name).name == _NAMES), None)) is None:
-            log.warning("Chairs3D: %s has no %s, so the models are taken by name.", source.path, _NAMES)
+            log.warning("Chairs3D: %s has no %s. The models are sorted by name.", source.path, _NAMES)
         else:
             (content,) = source.contents([listing])
             names = mat.read_names(content, "folder_names", source.named(listing))
@@ -117,7 +117,7 @@ class Chairs3D(PartedDataset):
         _, height, width = shape_of(content, source.named(chosen[0]))
         if height != width:
             raise DataError(
-                f"{source.named(chosen[0])} is {height} x {width} pixels (height x width); a render is square."
+                f"{source.named(chosen[0])} is {height} x {width} pixels; expected a square. Fetch the official file."
             )
         framing = Framing(
             self.image_shape,
@@ -148,7 +148,7 @@ def _factor_table(num_models: int) -> tuple[Factor, ...]:
 
 
 def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, dict[View, ArchiveMember]]:
-    """Returns the views of each model. Paths are MODEL/renders/NAME, with the angles in NAME."""
+    """Groups the renders by model and view. The paths are MODEL/renders/NAME, with the angles of the view in NAME."""
     found: dict[str, dict[View, ArchiveMember]] = {}
     for member in members:
         *_, model, folder, name = ("", "", *PurePosixPath(member.name).parts)
@@ -158,8 +158,8 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         view = (int(match[1]), int(match[2])) if match else None
         if view is None or view not in _VIEWS:
             raise DataError(
-                f"{source.named(member)} is not named as a render: expected image_..._pEEE_tAAA_r...png with the "
-                "elevation EEE and the azimuth AAA of a view. Remove it, or fetch the official file."
+                f"{source.named(member)} is not the name of a render; expected image_..._pEEE_tAAA_r...png with the "
+                "elevation EEE and the azimuth AAA. Remove this file, or fetch the official file."
             )
         views = found.setdefault(model, {})
         if view in views:
@@ -169,23 +169,24 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
         views[view] = member
     if not found:
         raise DataError(
-            f"{source.path} holds no renders: expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png and so on."
+            f"{source.path} has no renders; expected {_FOLDER}/MODEL/renders/image_000_p020_t000_r096.png etc. Fetch "
+            "the official file."
         )
     for model, views in sorted(found.items()):
         if missing := [view for view in _VIEWS if view not in views]:
             raise DataError(
-                f"{source.path}: model {model} lacks {len(missing)} of its {len(_VIEWS)} renders, the first at "
-                f"elevation {missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch it again."
+                f"{source.path}: model {model} lacks {len(missing)} of {len(_VIEWS)} renders, e.g. at elevation "
+                f"{missing[0][0]} and azimuth {missing[0][1]}. Unpack or fetch the archive again."
             )
     return found
 
 
 def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names: Sequence[str]) -> list[str]:
-    """Returns the models of the list, in its order."""
+    """Returns the listed models, in the order of the list."""
     if not lists:
         raise DataError(
-            f"Chairs3D: the 809 models are listed in a file outside of the tar. Put {_SELECTED} (of "
-            f"github.com/jimeiyang/deepRotator, folder chair), or {_LISTED} with one model name per line, into "
+            f"Chairs3D: models='809' needs a list of models that is not in the tar. Save {_SELECTED} (from "
+            f"github.com/jimeiyang/deepRotator, folder chair), or {_LISTED} with one model name per line, in "
             f"{path.parent}."
         )
     (listing,) = lists
@@ -196,14 +197,16 @@ def _selected(path: Path, lists: Sequence[Path], models: Collection[str], names:
         positions = mat.read_positions(content, "selected", str(listing))
         if max(positions, default=0) >= len(names):
             raise DataError(
-                f"{listing} selects model {max(positions) + 1}, and {_NAMES} names {len(names)}. Fetch the official "
-                f"{_ARCHIVE}."
+                f"{listing} selects model {max(positions) + 1}; expected at most {len(names)}, the number of models in "
+                f"{_NAMES}. Fetch the official {_ARCHIVE}."
             )
         chosen = [names[position] for position in positions]
     if not chosen:
-        raise DataError(f"{listing} is empty; expected the names of 809 models.")
+        raise DataError(f"{listing} is empty; expected the names of 809 models. Add one name per line.")
     for name, count in Counter(chosen).items():
         if name not in models or count > 1:
-            problem = f"and {path} has no such model" if name not in models else "more than once"
-            raise DataError(f"{listing} selects {name!r:.60} {problem}. Expected 809 models that are there, each once.")
+            problem = f"which is not in {path}" if name not in models else "more than once"
+            raise DataError(
+                f"{listing} selects {name!r:.60}, {problem}; expected 809 different models. Correct the list."
+            )
     return chosen

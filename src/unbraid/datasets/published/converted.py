@@ -1,4 +1,4 @@
-"""Base classes of published datasets: official files, converted once and cached."""
+"""Base classes of published datasets, which convert official files once and cache the images."""
 
 import dataclasses
 import hashlib
@@ -30,49 +30,51 @@ _FEWEST_PIXELS = 8
 
 @dataclass(frozen=True)
 class ConvertedDataset(FactorDataset):
-    """A published dataset, converted from its official files to bytes in the cache.
+    """Base class of published datasets, converted from the official files to bytes in the cache.
 
-    The files are searched in `root`, or else in the folder `UNBRAID_DATA`, or else in the folder of `unbraid datasets
-    fetch`. Official files are never changed or unpacked on disk, and are not needed after the conversion.
+    The files are searched in `root`, else in the folder `UNBRAID_DATA`, else in the folder of `unbraid datasets fetch`.
+    Official files are never changed or unpacked on disk, and can be removed after the conversion.
     """
 
     origin: ClassVar = "read"
     publication: ClassVar[Publication]
     converter_version: ClassVar[int] = 1
-    """Version in the name of the cache. Increase it if a change to the loader changes a pixel or a factor."""
+    """Version of the conversion in the name of the cache, increased by changes to the loader that change the data."""
 
     root: str | None = None
-    """Folder of the official files; by default UNBRAID_DATA or the download folder in the cache."""
+    """Folder of the official files, or None for UNBRAID_DATA or the download folder in the cache."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.root == "":
-            raise SpecError(f"{type(self).__name__}: root is empty; name a folder, or leave it out.")
+            raise SpecError(
+                f"{type(self).__name__}: root is ''; expected the path of a folder. Give a path, or omit root."
+            )
         if self.root is not None:
             object.__setattr__(self, "root", files.absolute(self.root))
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the official files in this folder, or their top folder; None if files are missing."""
+        """Returns the paths of the official files or of their unpacked folder, or None if files are missing."""
         found = tuple(folder / file.name for file in self.needed_files)
         return found if all(path.is_file() for path in found) else None
 
     @abstractmethod
     def plan(self, sources: tuple[Path, ...]) -> Plan:
-        """Returns the plan of a conversion. Raises an error that names any invalid file."""
+        """Returns the plan of a conversion. Raises an error for an invalid file."""
 
     @property
     def published_num_images(self) -> int:
-        """Number of images in the official files; by default one for each combination of the factors."""
+        """Number of images in the official files. The default is one image per combination of factor values."""
         return math.prod(factor.size for factor in self.factors)
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:
-        """Published files that this config reads."""
+        """Published files required by this config."""
         return self.publication.files
 
     @property
     def num_images(self) -> int:
-        """Number of converted images; before the conversion, the published number."""
+        """Number of converted images, or of published images before the conversion."""
         record = self.store.record
         return self.published_num_images if record is None else int(record["shape"][0])
 
@@ -82,7 +84,7 @@ class ConvertedDataset(FactorDataset):
 
     @property
     def store(self) -> ImageStore:
-        """Store of the images, with a folder for each combination of fields and each source code of a user's class."""
+        """Store of the converted images, in a folder for each combination of fields and source of a user's class."""
         own = [source] if (source := source_digest(self)) else []
         content = json.dumps([self.converter_version, dataclasses.asdict(self), *own], sort_keys=True)
         digest = hashlib.sha256(content.encode()).hexdigest()[:12]
@@ -100,11 +102,11 @@ class ConvertedDataset(FactorDataset):
         return self.store.images()
 
     def find(self) -> tuple[Path, ...] | None:
-        """Returns the official files from the first folder with all of them."""
+        """Returns the official files in the first folder with all files, or None."""
         return next((sources for folder in self._folders() if (sources := self.sources(folder)) is not None), None)
 
     def _verified_plan(self, sources: tuple[Path, ...]) -> Plan:
-        """Returns the plan for these sources. Verifies them first, because the readers trust verified files."""
+        """Verifies the source files, then returns the plan of their conversion."""
         before = [file_stamps.stamp(source) for source in sources]
         found = [self._identity(source, sources) for source in sources]
         plan = self.plan(sources)
@@ -113,32 +115,32 @@ class ConvertedDataset(FactorDataset):
             yield from plan.blocks(start)
             file_stamps.check_unchanged(sources, before)
 
-        # Without the message of the verification, which differs the second time and would restart the conversion.
+        # Without the description of the verification, which may change and would restart an interrupted conversion.
         made_from = [each["sha256"] or each["stamp"] for each in found]
         return replace(plan, blocks=blocks, facts={"sources": found}, made_from=made_from)
 
     def _flaw(self, sources: Sequence[Path] | None, *, verify: bool) -> str | None:
-        """Returns the reason for a new conversion, or None. Sources may be removed after a conversion."""
+        """Returns the reason for a new conversion, or None. A conversion stays valid if the sources are removed."""
         store = self.store
         if (flaw := store.flaw(verify=verify)) is not None:
             return flaw
         recorded = store.facts.get("sources", [])
         if sources is None or [file_stamps.stamp(source) for source in sources] == [each["stamp"] for each in recorded]:
             return None
-        # The files may have been copied: the content decides.
+        # The files may have been copied, so the checksums are compared.
         found = [self._identity(source, sources) for source in sources]
         checksums = [identity["sha256"] for identity in found]
         if None in checksums or checksums != [identity["sha256"] for identity in recorded]:
-            return "the official files have changed since they were converted"
+            return "the official files have changed since the conversion"
         store.note({"sources": found})
         return None
 
     def verified(self, source: Path, sources: Sequence[Path]) -> str:
-        """Verifies one of the `sources` and returns a description of the check. Raises an error for any other file."""
+        """Verifies one of the `sources`, and returns a description of the verification."""
         return verification.check_file(source, self.publication.file(source.name) or PublishedFile(source.name, None))
 
     def _identity(self, source: Path, sources: Sequence[Path]) -> dict[str, Any]:
-        """Returns the entry of a source for the record."""
+        """Returns the entry of a source file in the record: name, stamp and checksum."""
         identity = {"name": source.name, "stamp": file_stamps.stamp(source)}
         if source.is_dir():
             return identity | {"sha256": None, "verified": "a folder: its files have no published checksum"}
@@ -157,36 +159,36 @@ class ConvertedDataset(FactorDataset):
         return candidates if self.root else [*candidates, fetched]
 
     def _missing(self, flaw: str) -> str:
-        """Returns the error message for missing files, given the flaw of the converted images."""
+        """Returns the error message for missing official files, given the flaw of the converted images."""
         name, publication, needed = type(self).__name__, self.publication, self.needed_files
         names = ", ".join(file.name for file in needed)
         chosen = self.root or os.environ.get("UNBRAID_DATA", "")
         if Path(chosen).is_file():
             which = "--dataset.root" if self.root else "UNBRAID_DATA"
-            return f"{name}: {files.no_folder(chosen)} Give {which} the folder that holds {names}."
+            return f"{name}: {files.no_folder(chosen)} Set {which} to the folder of {names}."
         if any(file.url for file in needed):
             only = "" if needed == publication.files else "".join(f" --only {file.name}" for file in needed)
             fetch = f"`unbraid datasets fetch {kebab_case(type(self))}{only}`"
-            way = f"Run {fetch}{' and leave root out' if self.root else ''} (license: {publication.license}), or"
+            way = f"Run {fetch}{' and omit root' if self.root else ''} (license: {publication.license}), or"
         else:
             way = f"{publication.how_to_get.rstrip('.')}, and"
         kept = f", and the converted images cannot be used: {flaw}" if self.store.folder.exists() else ""
         return (
-            f"{name}: its files ({names}) are not all in {', nor in '.join(map(str, self._folders()))}{kept}. {way} "
-            f"put them into {self.root or fetched_folder(publication)}, or give {name}(root=...), --dataset.root or "
-            "UNBRAID_DATA the folder where they are."
+            f"{name}: files are missing in {' and '.join(map(str, self._folders()))} (expected: {names}){kept}. {way} "
+            f"save the files in {self.root or fetched_folder(publication)}, or set {name}(root=...), --dataset.root or "
+            "UNBRAID_DATA to their folder."
         )
 
 
 @dataclass(frozen=True)
 class PartedDataset(ConvertedDataset):
-    """A published dataset with splits that share one cache. `split` selects the part to open."""
+    """Base class of published datasets with splits in one cache. `split` selects the images to open."""
 
     split: str = "all"
 
     @abstractmethod
     def part(self, images: FactorImages) -> FactorImages:
-        """Returns the images of the split, given all images."""
+        """Selects the images of the split from all images."""
 
     @property
     def num_images(self) -> int:
@@ -201,14 +203,15 @@ class PartedDataset(ConvertedDataset):
 
 
 def in_listed_order(names: Collection[str], listed: Iterable[str]) -> list[str]:
-    """Returns the names in the order of an official list, followed by unlisted names in alphabetical order."""
+    """Sorts names in the order of an official list, followed by unlisted names in alphabetical order."""
     known = [name for name in dict.fromkeys(listed) if name in names]
     return [*known, *sorted(set(names) - set(known))]
 
 
 def check_crop(owner: str, crop: int | None, resolution: int, side: int) -> None:
-    """Raises an error for a crop larger than the pictures or smaller than the images."""
+    """Checks that a crop is at most as large as the pictures and at least as large as the images."""
     if not (least := _FEWEST_PIXELS) <= resolution <= (side if crop is None else crop) <= side:
         raise SpecError(
-            f"{owner}: crop is {crop} and resolution {resolution}; expected {least} <= resolution <= crop <= {side}."
+            f"{owner}: crop is {crop} and resolution {resolution}; expected {least} <= resolution <= crop <= {side}. "
+            "Change one of them."
         )

@@ -26,19 +26,19 @@ _UNSIGNED_BYTE = 8  # the type of the values of an IDX file
 
 @dataclass(frozen=True)
 class IdxDataset(ConvertedDataset):
-    """60,000 training and 10,000 test images, 28 by 28 gray bytes in ten classes, from IDX files, gzipped or not."""
+    """Base class of datasets in IDX files: 60,000 training and 10,000 test images, 28 by 28 gray bytes, ten classes."""
 
     image_shape: ClassVar = (1, _SIDE, _SIDE)
 
     split: Literal["train", "test"] = "train"
-    """The 60,000 training images or the 10,000 test images."""
+    """Split: the 60,000 training images or the 10,000 test images."""
 
     @property
     def published_num_images(self) -> int:
         return _NUM_IMAGES[self.split]
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        # Both files from one folder: images of one set must not be paired with labels of another.
+        # Both files must be in one folder, so that images and labels belong to the same dataset.
         found = []
         for kind in ("images-idx3", "labels-idx1"):
             stem = f"{_PREFIXES[self.split]}-{kind}-ubyte"
@@ -50,7 +50,7 @@ class IdxDataset(ConvertedDataset):
         labels = read_idx(sources[1], (self.published_num_images,))
         if labels.max() >= NUM_CLASSES:
             raise DataError(
-                f"{sources[1]} has a label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file."
+                f"{sources[1]} has the label {labels.max()}; expected 0 to {NUM_CLASSES - 1}. Fetch the official file."
             )
         classes, measured = labels[:, None].astype(np.int64), self.measured(images)
         columns = classes if measured is None else np.concatenate([classes, measured], axis=1)
@@ -59,14 +59,14 @@ class IdxDataset(ConvertedDataset):
         )
 
     def measured(self, images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image measured"] | None:
-        """Returns factors measured from the pixels, or None by default."""
+        """Measures additional factors from the pixels. The default is None: no additional factors."""
         return None
 
 
 @final
 @dataclass(frozen=True)
 class MNIST(IdxDataset):
-    """The handwritten digits of LeCun, Cortes & Burges: 60,000 training and 10,000 test images, 28 by 28 gray bytes.
+    """MNIST: handwritten digits (LeCun, Cortes & Burges), 60,000 training and 10,000 test images, 28 by 28 gray bytes.
 
     The official IDX files may be gzipped or not.
     """
@@ -78,7 +78,7 @@ class MNIST(IdxDataset):
         license_note="Derived from NIST's databases by LeCun and Cortes, who hold the copyright.",
         files=published_files(
             "https://ossci-datasets.s3.amazonaws.com/mnist",
-            "torchvision, for the files that LeCun's page gave out",
+            "torchvision, for the files formerly on LeCun's page",
             {
                 "train-images-idx3-ubyte.gz": (9_912_422, "md5:f68b3c2dcbeaaa9fbdd348bbdeb94873"),
                 "train-labels-idx1-ubyte.gz": (28_881, "md5:d53e105ee54ea40749a09fcbcd1e9432"),
@@ -104,9 +104,9 @@ class MNIST(IdxDataset):
 @final
 @dataclass(frozen=True)
 class FashionMNIST(IdxDataset):
-    """Clothing by Xiao, Rasul & Vollgraf, arXiv:1708.07747v2: 60,000 training and 10,000 test images, gray bytes.
+    """Fashion-MNIST: clothing (Xiao, Rasul & Vollgraf, arXiv:1708.07747v2), 60,000 training and 10,000 test images.
 
-    The four official IDX files, 28 by 28 pixels in 10 classes, may be gzipped or not.
+    The images are 28 by 28 gray bytes in 10 classes. The official IDX files may be gzipped or not.
     """
 
     publication: ClassVar = Publication(
@@ -130,25 +130,25 @@ class FashionMNIST(IdxDataset):
 
 
 def read_idx(path: Path, shape: tuple[int, ...]) -> UInt8[np.ndarray, "..."]:
-    """Returns the bytes in an IDX file of this shape; the file is gzipped if its name ends in .gz.
+    """Reads an IDX file of bytes with an expected shape. A file is gzipped if its name ends in .gz.
 
-    A file consists of two zero bytes, a type, the number of dimensions, their lengths as big-endian 32-bit integers,
-    and the values (yann.lecun.com/exdb/mnist).
+    A file consists of two zero bytes, a type, the number of dimensions, the lengths of the dimensions as big-endian
+    32-bit integers, and the values (yann.lecun.com/exdb/mnist).
     """
     header = struct.pack(f">HBB{len(shape)}I", 0, _UNSIGNED_BYTE, len(shape), *shape)
     content = read_unzipped(path, len(header) + math.prod(shape) + 1)
     if not content.startswith(header) or len(content) != len(header) + math.prod(shape):
-        raise DataError(f"{path} does not hold {shape} bytes in the IDX format. Fetch the official file.")
+        raise DataError(f"{path} is invalid; expected {shape} bytes in the IDX format. Fetch the official file.")
     return np.frombuffer(content, np.uint8, offset=len(header)).reshape(shape)
 
 
 def digit_shape(images: UInt8[np.ndarray, "image height width"]) -> Float64[np.ndarray, "image 3"]:
-    """Returns the stroke thickness and the digit width, in pixels, and the slant.
+    """Measures stroke thickness and digit width, in pixels, and the slant of digits.
 
-    Bright pixels are ink; images without ink have NaN. A stroke of width w and length l has the area w l and the
-    outline 2 (w + l), which determine w up to rounded corners and bends. The slant is the slope of x on height: the
-    tangent of the angle by which the digit leans to the right. The digit width is the width of a uniform bar with the
-    same variance of x after the slant is removed.
+    Bright pixels are ink. Images without ink have NaN. The thickness is the shorter side of a rectangle with the area
+    and the outline of the ink. The slant is the slope of the regression of x on height: the tangent of the angle by
+    which the digit leans to the right. The digit width is the width of a uniform bar with the same variance of x after
+    the slant is removed.
     """
     blocks = [images[first : first + _IMAGES_PER_BLOCK] for first in range(0, len(images), _IMAGES_PER_BLOCK)]
     return np.concatenate([_shape_of_ink(block.astype(np.float64) / 255) for block in blocks] or [np.empty((0, 3))])
@@ -159,16 +159,16 @@ def _shape_of_ink(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.
     with np.errstate(divide="ignore", invalid="ignore"):
         slant, width = _slant_and_width(ink, area)
         half = _outline(ink) / 2
-        # The shorter side of the rectangle with this area and outline, or of the square if there is none.
+        # The shorter side of the rectangle with this area and outline, or of a square if no such rectangle exists.
         thickness = (half - np.sqrt(np.maximum(half**2 - 4 * area, 0.0))) / 2
     return np.where(area[:, None] > 0, np.stack([thickness, width, slant], axis=1), np.nan)
 
 
 def _outline(ink: Float64[np.ndarray, "image height width"]) -> Float64[np.ndarray, " image"]:
-    """Returns the length of the outline: the sum of the gradient of brightness."""
+    """Computes the length of the outline: the sum of the norm of the brightness gradient."""
     framed = np.pad(ink, ((0, 0), (1, 1), (1, 1)))
     down, right = np.diff(framed, axis=1), np.diff(framed, axis=2)
-    # Both at the corner that four pixels share, so that no direction is favored.
+    # Both derivatives are taken at the common corner of four pixels, so that no direction is preferred.
     down, right = (down[:, :, 1:] + down[:, :, :-1]) / 2, (right[:, 1:] + right[:, :-1]) / 2
     return np.hypot(down, right).sum(axis=(1, 2))
 
@@ -186,5 +186,5 @@ def _slant_and_width(
     covariance = np.einsum("nhw,h,w->n", ink, up, right) / area - mean_up * mean_right
     slant = np.divide(covariance, variance_up, out=np.zeros_like(variance_up), where=variance_up > 1e-12)
     straight = np.maximum(variance_right - slant * covariance, 0.0)
-    # w pixels side by side have the variance (w^2 - 1) / 12.
+    # The column numbers of w adjacent pixels have the variance (w^2 - 1) / 12.
     return slant, np.sqrt(12 * straight + 1)

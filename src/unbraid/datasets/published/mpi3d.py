@@ -24,17 +24,17 @@ _URL = "https://huggingface.co/datasets/waleedgondal/mpi3d/resolve/main"
 @final
 @dataclass(frozen=True)
 class MPI3D(ConvertedDataset):
-    """The 1,036,800 images of MPI3D (Gondal et al., arXiv:1906.03292v3), 64 by 64, in color.
+    """MPI3D: 1,036,800 color images of a robot arm (Gondal et al., arXiv:1906.03292v3), 64 by 64.
 
-    The images of a robot arm are simple renders, realistic renders, or photographs. Every combination of the factors
-    occurs once, `vertical_axis` changing fastest. The official file of a version is read in blocks.
+    The images are simple renders, realistic renders, or photographs. Every combination of factor values occurs once,
+    and `vertical_axis` changes fastest. The official file of a version is read in blocks.
     """
 
     publication: ClassVar = Publication(
         title="MPI3D",
         homepage="https://github.com/rr-learning/disentanglement_dataset",
         license="CC BY 4.0",
-        license_note="Each of the three files takes 12.7 GB, and its conversion another 12.7 GB.",
+        license_note="Each of the three files needs 12.7 GB, and its conversion another 12.7 GB.",
         files=tuple(
             PublishedFile(
                 f"mpi3d_{version}.npz",
@@ -58,7 +58,7 @@ class MPI3D(ConvertedDataset):
     image_shape: ClassVar = (3, 64, 64)
 
     version: Literal["toy", "realistic", "real"] = "real"
-    """Simple renders, realistic renders, or photographs."""
+    """Type of the images: simple renders, realistic renders, or photographs."""
 
     @property
     def needed_files(self) -> tuple[PublishedFile, ...]:

@@ -18,10 +18,10 @@ _IMAGES_AT_ONCE = 2048
 @final
 @dataclass(frozen=True)
 class Shapes3D(ConvertedDataset):
-    """The 480,000 images of 3D Shapes (Burgess & Kim, 2018, github.com/google-deepmind/3d-shapes): 64 by 64, in color.
+    """3D Shapes: 480,000 color images, 64 by 64 (Burgess & Kim, 2018, github.com/google-deepmind/3d-shapes).
 
-    Every combination of the hues of floor, wall and object, and of the scale, shape and orientation of the object,
-    occurs once, `orientation` changing fastest. The images are read from the official `3dshapes.h5`.
+    The factors are the hues of floor, wall and object, and the scale, shape and orientation of the object. Every
+    combination occurs once, and `orientation` changes fastest. The images are read from the official `3dshapes.h5`.
     """
 
     publication: ClassVar = Publication(
@@ -55,7 +55,7 @@ class Shapes3D(ConvertedDataset):
 
 
 def _blocks(path: Path, start: int) -> Blocks:
-    """Yields the images from number `start` on, read by whole chunks of the file, which span many images."""
+    """Yields the images from number `start` on. Reads whole chunks of the file, each with parts of many images."""
     import h5py
 
     with h5py.File(files.regular(path), "r", locking=False) as file:

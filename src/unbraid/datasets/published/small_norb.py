@@ -27,7 +27,7 @@ _SIDE = 96
 _MAGICS = {"int32": 0x1E3D4C54, "uint8": 0x1E3D4C55}
 _PAIRS_PER_SPLIT = 24_300
 _PAIRS_PER_BLOCK = 512
-# By column of the category file and the info file: the factor, and the steps in which its labels are counted.
+# For each column of the category file and the info file: the factor, and the step between its labels.
 _COLUMNS = (
     (Factor("category", 5, ordered=False), 1),
     (Factor("instance", 10, ordered=False), 1),
@@ -49,27 +49,27 @@ _URL = "https://cs.nyu.edu/~ylclab/data/norb-v1.0-small"
 @final
 @dataclass(frozen=True)
 class SmallNORB(ConvertedDataset):
-    """The 48,600 photographs of 50 toys by LeCun, Huang & Bottou, gray bytes, resized from 96 by 96 to 64 by 64.
+    """smallNORB: 48,600 gray photographs of 50 toys (LeCun, Huang & Bottou), resized from 96 by 96 to 64 by 64.
 
-    The toys have 5 categories and are photographed from 162 directions in 6 lights. The official files may be gzipped
-    or not. The images keep the shuffled order of the files; with `split="all"` the training images come first. Every
-    toy was photographed by two cameras: with `camera="both"` the right image follows the left one, and the camera is
-    an additional factor.
+    The toys belong to 5 categories and are photographed from 162 directions in 6 lights. The official files may be
+    gzipped or not. The images keep the shuffled order of the files. With `split="all"` the training images come first.
+    Every toy was photographed by two cameras. With `camera="both"` the right image follows the left image, and the
+    camera is an additional factor.
     """
 
     publication: ClassVar = Publication(
         title="The small NORB dataset, v1.0",
         homepage=f"{_URL}/",
         license="research only",
-        license_note="Provided for research only; the owners forbid its sale.",
+        license_note="For research only; the owners forbid any sale.",
         files=published_files(_URL, "TensorFlow Datasets", _FILES),
         subfolders=("small-norb", "small_norb", "smallnorb"),
     )
 
     split: Literal["train", "test", "all"] = "all"
-    """The training toys, the test toys, or all."""
+    """Split: the training toys, the test toys, or all toys."""
     camera: Literal["left", "right", "both"] = "left"
-    """The left image of each pair, the right one, or both, with the camera as a factor."""
+    """Camera: the left image of each pair, the right image, or both with the camera as a factor."""
     resolution: Literal[64, 96] = 64
     """Height and width of the images, in pixels."""
 
@@ -109,7 +109,8 @@ class SmallNORB(ConvertedDataset):
                     pairs = read_matrix(path, "uint8", (2, _SIDE, _SIDE), _PAIRS_PER_SPLIT)
                     if len(pairs) != len(labels_of_split):
                         raise DataError(
-                            f"{path} has {len(pairs)} pairs, and {len(labels_of_split)} are labeled. Fetch both files."
+                            f"{path} has {len(pairs)} pairs; expected {len(labels_of_split)}, the number of labels. "
+                            "Fetch both files."
                         )
                     for block in sliced(pairs, first_pair, _PAIRS_PER_BLOCK):
                         yield resized(block[:, cameras].reshape(-1, 1, _SIDE, _SIDE)[surplus:], self.resolution)
@@ -120,18 +121,19 @@ class SmallNORB(ConvertedDataset):
 
 
 def _labels(categories_path: Path, info_path: Path) -> Int64[np.ndarray, "pair factor"]:
-    """Returns the labels of a split as value indices."""
+    """Reads the labels of a split as value indices."""
     categories = read_matrix(categories_path, "int32", (), _PAIRS_PER_SPLIT)
     info = read_matrix(info_path, "int32", (4,), _PAIRS_PER_SPLIT)
     if len(categories) != len(info):
         raise DataError(
-            f"{categories_path} labels {len(categories)} pairs and {info_path.name} {len(info)}. Fetch both files."
+            f"{categories_path} has {len(categories)} labels; expected {len(info)} as in {info_path.name}. Fetch both "
+            "files."
         )
     labels, steps = np.column_stack([categories, info]).astype(np.int64), [step for _, step in _COLUMNS]
     for column, (factor, step) in zip(labels.T, _COLUMNS, strict=True):
         if (column % step).any() or column.min() < 0 or column.max() >= factor.size * step:
             raise DataError(
-                f"{categories_path} or {info_path} has a {factor.name} that is not one of 0, {step}, ..., "
+                f"{categories_path} or {info_path} has an invalid {factor.name}; expected 0, {step}, ..., "
                 f"{(factor.size - 1) * step}. Fetch the official files."
             )
     return labels // steps
@@ -140,11 +142,11 @@ def _labels(categories_path: Path, info_path: Path) -> Int64[np.ndarray, "pair f
 def read_matrix(
     path: Path, type_: Literal["uint8", "int32"], row_shape: tuple[int, ...], max_rows: int
 ) -> UInt8[np.ndarray, "row ..."] | Int32[np.ndarray, "row ..."]:
-    """Returns a matrix in the NORB format with rows of this type and shape; gzipped if its name ends in .gz.
+    """Reads a matrix in the NORB format, with rows of an expected type and shape. Decompresses files ending in .gz.
 
-    A file is little-endian: a magic number for the type of the values, the number of dimensions, their lengths (at
-    least three; surplus ones have no meaning), all as 32-bit integers, and then the values, the last index fastest
-    (cs.nyu.edu/~ylclab/data/norb-v1.0-small).
+    A file is little-endian. It starts with a magic number for the type of the values, the number of dimensions, and the
+    length of each dimension (at least three lengths; surplus lengths are ignored), all as 32-bit integers. The values
+    follow, the last index changing fastest (cs.nyu.edu/~ylclab/data/norb-v1.0-small).
     """
     dtype = np.dtype(type_).newbyteorder("<")
     num_dimensions, row_bytes = 1 + len(row_shape), math.prod(row_shape) * dtype.itemsize
@@ -156,7 +158,7 @@ def read_matrix(
     if not is_expected or not 1 <= num_rows <= max_rows or len(content) != header.size + num_rows * row_bytes:
         raise DataError(
             f"{path} begins with {magic:#010x}, {found} dimensions and {lengths}; expected {_MAGICS[type_]:#010x}, "
-            f"{num_dimensions} dimensions and 1 to {max_rows} rows of {row_shape}, and no bytes after them. It may be "
-            "cut short: fetch it again."
+            f"{num_dimensions} dimensions and exactly 1 to {max_rows} rows of {row_shape}. Fetch the damaged or "
+            "truncated file again."
         )
     return np.frombuffer(content, dtype, offset=header.size).reshape(num_rows, *row_shape)

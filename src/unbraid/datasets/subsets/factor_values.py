@@ -1,4 +1,4 @@
-"""Subsets by the values of factors: chosen values, a threshold, the outer values, all but held-out combinations."""
+"""Subsets by factor values: chosen values, a threshold, without extreme values, without held-out combinations."""
 
 import math
 from collections.abc import Sequence
@@ -24,10 +24,10 @@ from unbraid.errors import DataError, SpecError
 @final
 @dataclass(frozen=True)
 class ChosenValues(Subset):
-    """The images in which `factor` has one of these `values`, or one of the first `fraction` of its values.
+    """Subset of images in which a factor has one of the given values, or one of the first `fraction` of its values.
 
-    Give either `values` or `fraction`; the number of values is rounded down. With `ChosenValues("identity",
-    fraction=0.8)` no identity is in both parts.
+    Give either `values` or `fraction`. The number of values is rounded down. For example, with
+    `ChosenValues("identity", fraction=0.8)` no identity is in both parts.
     """
 
     factor: str
@@ -35,15 +35,16 @@ class ChosenValues(Subset):
     values: tuple[int, ...] = ()
     """Value indices to include."""
     fraction: float | None = None
-    """Fraction of the values to include, from the first on; an alternative to `values`."""
+    """Fraction of the values to include, from the first value on (an alternative to `values`)."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if bool(self.values) == (self.fraction is not None):
             raise SpecError(
-                "ChosenValues: give either values, such as 0,1,2, or a fraction, such as 0.8, of the factor's values."
+                f"ChosenValues: got values {self.values} and fraction {self.fraction}; expected exactly one of them. "
+                "Give values=(0, 1, 2) or fraction=0.8."
             )
         check_fraction(self, "fraction")
         if self.values:
@@ -62,30 +63,31 @@ class ChosenValues(Subset):
 @final
 @dataclass(frozen=True)
 class Threshold(Subset):
-    """The images with a factor "below" a threshold (less than it) or "above" (greater or equal).
+    """Subset of images with a factor below a threshold, or above (greater than or equal to) a threshold.
 
-    The threshold is a `value` or a `quantile`; give exactly one. Up to ties, this fraction of the images, rounded down,
-    lies below the quantile. The factor must be continuous or ordered. Images with an unknown value lie on neither side
-    and are ignored in the quantile.
+    Give either `value` or `quantile`, the fraction of the images below the threshold (rounded down, up to ties). The
+    factor must be continuous or ordered. Images with an unknown value are on neither side and do not count.
     """
 
     factor: str
     """Name of the factor."""
     side: Literal["below", "above"] = "below"
-    """The images below the threshold, or at or above the threshold."""
+    """Side of the threshold: "below" (less), or "above" (greater or equal)."""
     value: float | None = None
-    """The threshold."""
+    """Threshold of the factor."""
     quantile: float | None = None
-    """Fraction of the images below the threshold; an alternative to `value`."""
+    """Fraction of the images below the threshold (an alternative to `value`)."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if (self.value is None) == (self.quantile is None):
-            raise SpecError("Threshold: give either a value of the factor, or a quantile between 0 and 1.")
+            raise SpecError(
+                f"Threshold: got value {self.value} and quantile {self.quantile}; expected exactly one. Omit the other."
+            )
         if self.value is not None and not math.isfinite(self.value):
-            raise SpecError(f"Threshold: value is {self.value}; expected a finite number.")
+            raise SpecError(f"Threshold: value is {self.value}; expected a finite number. Give e.g. value=0.5.")
         check_fraction(self, "quantile")
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
@@ -98,7 +100,7 @@ class Threshold(Subset):
             known = column[~column.isnan()]
             if len(known) == 0:
                 raise DataError(
-                    f"Threshold: {self.factor} is not known in any of the {len(column):,} images. Choose another."
+                    f"Threshold: {self.factor} is unknown in all {len(column):,} images. Choose another factor."
                 )
             threshold = float(known.sort().values[whole_share(self.quantile or 0.0, len(known))])
         return column < threshold if self.side == "below" else column >= threshold
@@ -107,10 +109,11 @@ class Threshold(Subset):
 @final
 @dataclass(frozen=True)
 class OuterValues(Subset):
-    """All images except, where `among` has this `value`, the `fraction` with the largest or smallest `factor`.
+    """Subset of images without extreme values of a factor, among the images with a given value of another factor.
 
-    `OuterValues("thickness", "digit", 7)` excludes thick sevens. This is the zero-shot experiment of Esmaeili et al.,
-    arXiv:1804.02086v1, section 6.4, with a measured factor in place of a latent.
+    `OuterValues("thickness", "digit", 7)` excludes thick sevens: the `fraction` of the sevens with the largest
+    thickness. This is the zero-shot experiment of Esmaeili et al., arXiv:1804.02086v1, section 6.4, with a measured
+    factor instead of a latent.
     """
 
     factor: str
@@ -124,7 +127,7 @@ class OuterValues(Subset):
     side: Literal["high", "low"] = "high"
     """Whether to exclude the largest or the smallest values of the factor."""
     part: Part = "train"
-    """The included images ("train"), or the excluded ones ("test")."""
+    """Part of the split: the included images ("train"), or the excluded images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -145,7 +148,7 @@ class OuterValues(Subset):
 @final
 @dataclass(frozen=True)
 class HeldOutCombinations(Subset):
-    """All images except those with held-out combinations of values, which form the "test" part.
+    """Subset of images without held-out combinations of factor values. The held-out images are the "test" part.
 
     A combination has one value for each of `factors`, in order. A box has the first and the last value of each factor,
     in order: with `factors=("shape", "position_x")`, the box `(2, 2, 16, 31)` is the shape 2 at positions 16 to 31.
@@ -158,20 +161,20 @@ class HeldOutCombinations(Subset):
     boxes: tuple[tuple[int, ...], ...] = ()
     """Held-out boxes: the first and the last value index of each factor."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_names(self.factors, "HeldOutCombinations")
         if not self.combinations and not self.boxes:
-            raise SpecError("HeldOutCombinations: neither combinations nor boxes are given. Give at least one of them.")
+            raise SpecError("HeldOutCombinations: combinations and boxes are empty. Give at least one of them.")
         count = len(self.factors)
         for what, entries, length in (("combinations", self.combinations, count), ("boxes", self.boxes, 2 * count)):
             if wrong := [entry for entry in entries if len(entry) != length]:
                 each = "a value" if what == "combinations" else "the first and the last value"
                 raise SpecError(
-                    f"HeldOutCombinations: {what} holds {wrong[0]}; expected {each} for each of "
-                    f"{', '.join(self.factors)}: {length} numbers."
+                    f"HeldOutCombinations: {what} has the entry {wrong[0]}; expected {length} numbers. Give {each} for "
+                    f"each of {', '.join(self.factors)}."
                 )
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
@@ -181,8 +184,8 @@ class HeldOutCombinations(Subset):
                 if not 0 <= first <= last < size:
                     values = f"value {first}" if first == last else f"values {first} to {last}"
                     raise SpecError(
-                        f"HeldOutCombinations: {name} has no {values}; its values are 0 to {size - 1}, the first of a "
-                        "box before its last."
+                        f"HeldOutCombinations: {name} has no {values}; expected values from 0 to {size - 1}. In a box, "
+                        "give the smaller value of a factor first."
                     )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
@@ -201,18 +204,18 @@ class HeldOutCombinations(Subset):
 def _check_ordered(name: str, factors: Sequence[Factor], owner: str) -> None:
     if not factor_named(name, factors, owner).ordered:
         raise SpecError(
-            f"{owner}: the values of {name} have no order. Name another factor, or choose values with ChosenValues."
+            f"{owner}: {name} is categorical; expected an ordered factor. Choose another factor, or use ChosenValues."
         )
 
 
 def _check_values(values: Sequence[int], name: str, factors: Sequence[Factor], owner: str) -> None:
     size = discrete_factor(name, factors, owner).size
     if unknown := [value for value in values if not 0 <= value < size]:
-        raise SpecError(f"{owner}: {name} has no value {unknown[0]}; its values are 0 to {size - 1}.")
+        raise SpecError(f"{owner}: {name} has no value {unknown[0]}. Choose values from 0 to {size - 1}.")
 
 
 def _known_values(values: Values, name: str, factors: Sequence[Factor], owner: str) -> Float64[Tensor, " image"]:
-    """Returns the column of a factor as numbers, NaN if unknown."""
+    """Returns the values of a factor as numbers, with NaN for unknown values."""
     factor = factor_named(name, factors, owner)
     column = values[:, factors.index(factor)].to(torch.float64)
     return torch.where(column < 0, math.nan, column) if factor.size else column
@@ -224,32 +227,32 @@ def outer_rows(
     fraction: float = 0.2,
     side: Literal["high", "low"] = "high",
 ) -> Int64[Tensor, " row"]:
-    """Returns the fraction of the rows `among`, rounded down, with the largest or smallest feature.
+    """Returns the rows with the largest or smallest feature: a fraction, rounded down, of the rows in a mask `among`.
 
-    Esmaeili et al., arXiv:1804.02086v1, section 6.4: thick sevens are the sevens with a high value of a latent for
-    thickness, narrow zeros the zeros with a low value of a latent for width. A second model is trained on the other
+    In Esmaeili et al., arXiv:1804.02086v1, section 6.4, thick sevens are the sevens with a high value of a latent for
+    thickness, and narrow zeros the zeros with a low value of a latent for width. A second model is trained on the other
     images (`all_but`) and reconstructs the returned rows. The paper does not give the fraction. Ties are broken in
     favor of earlier rows.
     """
     if not 0 < fraction < 1:
-        raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1.")
+        raise SpecError(f"outer_rows: fraction is {fraction}; expected a number between 0 and 1. Use e.g. 0.2.")
     rows = among.nonzero()[:, 0]
     looked_at = feature[rows.to(feature.device)]
     count = whole_share(fraction, len(rows))
     if count == 0:
         raise DataError(
-            f"outer_rows: {fraction:g} of the {len(rows):,} images looked at is not one image. Take a larger fraction."
+            f"outer_rows: {fraction:g} of the {len(rows):,} rows in `among` is less than one row. Increase fraction."
         )
     if num_bad := int((~looked_at.isfinite()).sum()):
         raise DataError(
-            f"outer_rows: the feature is NaN or infinite in {num_bad:,} of the images looked at. Drop them."
+            f"outer_rows: the feature is NaN or infinite in {num_bad:,} of the rows in `among`. Drop these rows."
         )
     order = looked_at.argsort(descending=side == "high", stable=True).to(rows.device)
     return rows[order[:count]].sort().values
 
 
 def all_but(rows: Int64[Tensor, " row"], num_images: int) -> Int64[Tensor, " kept"]:
-    """Returns the rows of all other images, in order."""
+    """Returns all row numbers except the given rows, in order."""
     kept = torch.ones(num_images, dtype=torch.bool, device=rows.device)
     kept[rows] = False
     return kept.nonzero()[:, 0]

@@ -1,4 +1,4 @@
-"""Subset, the base class of subsets of images, and subsets by row number: listed rows, a range, a random split."""
+"""Base class of subsets of images, and subsets by row number: listed rows, a range, a random split."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ Part = Literal["train", "test"]
 
 
 class Subset(Config, ABC):
-    """Split of the images into the described images (`part` "train") and all others ("test")."""
+    """Base class of subsets: a split into the described images (`part` "train") and all other images ("test")."""
 
     if TYPE_CHECKING:
 
@@ -31,58 +31,59 @@ class Subset(Config, ABC):
 
     @abstractmethod
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
-        """Returns the mask of the described images."""
+        """Returns a mask of the described images."""
 
     @abstractmethod
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
-        """Raises an error for a config that does not fit images with these factors."""
+        """Raises an error if this subset is invalid for images with these factors."""
 
     def complement(self) -> "Subset":
-        """Returns the same config with the other part."""
+        """Returns the same subset with the other part."""
         other: dict[str, Part] = {"part": "test" if self.part == "train" else "train"}
         return replace(self, **other)
 
     def rows(self, factors: Sequence[Factor], values: Values) -> Int64[Tensor, " row"]:
-        """Returns the rows of the chosen part, in order. Raises an error if it is empty."""
+        """Returns the row numbers of the chosen part, in order. Raises an error for an empty part."""
         self.check(factors, len(values))
         described = self.described(factors, values)
         rows = (described if self.part == "train" else ~described).nonzero()[:, 0]
         if len(rows) == 0:
             raise DataError(
-                f"{type(self).__name__}: of the {len(values):,} images, none is in the {self.part} part. "
-                f"Describe {'more' if self.part == 'train' else 'fewer'} of them, or take the other part."
+                f"{type(self).__name__}: none of the {len(values):,} images is in the {self.part} part. "
+                f"Describe {'more' if self.part == 'train' else 'fewer'} images, or choose the other part."
             )
         return rows
 
     def select(self, images: FactorImages) -> FactorImages:
-        """Returns the images of the chosen part, in order, without a copy of pixels."""
+        """Returns the images of the chosen part, in order, without copying pixels."""
         rows = self.rows(images.factor_table, images.values)
         if images.weights is not None and not float(images.weights[rows].double().sum()) > 0:
             raise DataError(
-                f"{type(self).__name__}: all {len(rows):,} images of the {self.part} part have weight 0. Choose others."
+                f"{type(self).__name__}: all {len(rows):,} images of the {self.part} part have weight 0; expected a "
+                "positive weight. Choose other images."
             )
         return images.select(rows)
 
 
 def whole_share(fraction: float, count: int) -> int:
-    """Returns the fraction of the count, rounded down. Corrects float errors: 0.29 * 100 gives 29, not 28."""
+    """Returns fraction * count, rounded down after a correction of float errors: 0.29 * 100 gives 29, not 28."""
     return int(fraction * count + 1e-9)
 
 
 def check_fraction(config: Config, name: str) -> None:
-    """Raises an error if the field is neither None nor between 0 and 1."""
+    """Checks that a field is None or between 0 and 1."""
     value = getattr(config, name)
     if value is not None and not 0 < value < 1:
-        raise SpecError(f"{type(config).__name__}: {name} is {value}; expected a number between 0 and 1.")
+        raise SpecError(f"{type(config).__name__}: {name} is {value}; expected a number between 0 and 1. Use e.g. 0.8.")
 
 
 @final
 @dataclass(frozen=True)
 class Rows(Subset):
-    """The images with the row numbers in a file.
+    """Subset of images with the row numbers in a file.
 
-    `path` is an `.npy` of distinct integers. On construction, the path becomes absolute, and a missing `sha256` is
-    computed from the file. If the file has changed since, `described` raises an error.
+    `path` is an `.npy` file of distinct integers. Construction makes the path absolute, and computes a missing `sha256`
+    from the file. If the file changes later, `described` raises an error.
     """
 
     path: str
@@ -90,18 +91,18 @@ class Rows(Subset):
     sha256: str = ""
     """SHA-256 of the file; computed on construction if empty."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.path:
-            raise SpecError("Rows: path is empty; name an .npy file of row numbers, or hand them to Rows.from_array.")
+            raise SpecError("Rows: path is ''; expected an .npy file of row numbers. Or pass rows to Rows.from_array.")
         object.__setattr__(self, "path", files.absolute(self.path))
         object.__setattr__(self, "sha256", file_stamps.sha256_or_empty(self.sha256, Path(self.path), "Rows"))
 
     @classmethod
     def from_array(cls, rows: Any, part: Part = "train") -> "Rows":
-        """Returns the config for row numbers, or a mask of the images, which are saved in the cache."""
+        """Creates a subset from an array of row numbers or a mask, which is saved in the cache."""
         given = plain_array("Rows.from_array: rows", rows)
         numbers = np.flatnonzero(given) if given.dtype == np.bool_ and given.ndim == 1 else given
         rows = _checked(numbers, "Rows.from_array")
@@ -114,17 +115,17 @@ class Rows(Subset):
         path = Path(self.path)
         try:
             found = files.sha256(path)
-            # Mapped, so that a header with more numbers than the file has bytes raises before memory is reserved.
+            # Memory-mapped, so that a header with a wrong size raises an error before memory is allocated.
             numbers = np.lib.format.open_memmap(files.regular(path), mode="r")
-        except Exception as error:  # of any type: NumPy evaluates the header of the file
+        except Exception as error:  # NumPy may raise many types of errors for a damaged header
             raise DataError(
-                f"{path} cannot be read as an .npy of row numbers ({error}). Write one with numpy.save."
+                f"{path} cannot be read as an .npy of row numbers ({error}). Write the file with numpy.save."
             ) from error
         file_stamps.check_expected(path, found, self.sha256)
         rows = _checked(numbers, str(path))
         if rows[-1] >= len(values):
             raise DataError(
-                f"{self.path} names row {rows[-1]}, and there are {len(values):,} images, numbered from 0. Remove it."
+                f"{self.path} has the row {rows[-1]}; expected rows from 0 to {len(values) - 1}. Remove this row."
             )
         chosen = torch.zeros(len(values), dtype=torch.bool)
         chosen[torch.from_numpy(rows)] = True
@@ -132,41 +133,43 @@ class Rows(Subset):
 
 
 def _checked(numbers: np.ndarray, where: str) -> Int64[np.ndarray, " row"]:
-    """Returns the row numbers in order. Raises an error for invalid or repeated row numbers."""
+    """Sorts row numbers. Raises an error for invalid or repeated row numbers."""
     if numbers.ndim != 1 or numbers.dtype.kind not in "iu" or numbers.size == 0:
-        raise DataError(f"{where}: {numbers.dtype} of shape {numbers.shape} was given; expected a list of row numbers.")
+        raise DataError(f"{where}: got {numbers.dtype} of shape {numbers.shape}. Give a list of row numbers.")
     rows = np.sort(numbers.astype(np.int64))
     if rows[0] < 0:
-        raise DataError(f"{where}: the least row is {rows[0]}; rows are numbered from 0. Count from the front.")
+        raise DataError(f"{where}: the smallest row is {rows[0]}; expected 0 or more. Use non-negative rows.")
     if (repeated := rows[1:][rows[1:] == rows[:-1]]).size:
-        raise DataError(f"{where}: row {repeated[0]} is named twice. Name each once; weights make images count more.")
+        raise DataError(
+            f"{where}: row {repeated[0]} occurs twice; expected distinct rows. Use weights to repeat images."
+        )
     return rows
 
 
 @final
 @dataclass(frozen=True)
 class RowRange(Subset):
-    """The images from row `start` up to, but not including, row `stop`, or to the end if `stop` is None."""
+    """Subset of images from row `start` to row `stop` - 1, or to the last row if `stop` is None."""
 
     start: int = 0
-    """The first row."""
+    """First row number."""
     stop: int | None = None
-    """The row after the last one; None for the end."""
+    """Row number after the last row, or None for the end."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.start < 0 or (self.stop is not None and self.stop <= self.start):
             raise SpecError(
-                f"RowRange: the rows are {self.start} to {self.stop}; expected a start of 0 or more and a later stop."
+                f"RowRange: start is {self.start} and stop {self.stop}; expected 0 <= start < stop. Change one of them."
             )
 
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
         if self.start >= num_images or (self.stop or 0) > num_images:
             raise SpecError(
-                f"RowRange: the rows are {self.start} to {'the end' if self.stop is None else self.stop}, and there "
-                f"are {num_images:,} images. Give a start below {num_images} and a stop of at most {num_images}."
+                f"RowRange: start is {self.start} and stop {self.stop} for {num_images:,} images. Give a start below "
+                f"{num_images} and a stop of at most {num_images}."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:
@@ -178,17 +181,17 @@ class RowRange(Subset):
 @final
 @dataclass(frozen=True)
 class RandomSplit(Subset):
-    """A `fraction` of the images, rounded to the nearest number, chosen at random with `seed`.
+    """Random subset of a `fraction` of the images, rounded to the nearest number.
 
-    For a fixed seed, a larger fraction contains all images of a smaller one.
+    For a fixed seed, the images of a smaller fraction are a subset of the images of a larger fraction.
     """
 
     fraction: float = 0.9
     """Fraction of the images in the described part."""
     seed: int = 0
-    """Random seed of the choice."""
+    """Random seed of the split."""
     part: Part = "train"
-    """The described images ("train"), or all others ("test")."""
+    """Part of the split: the described images ("train"), or all other images ("test")."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -197,7 +200,7 @@ class RandomSplit(Subset):
     def check(self, factors: Sequence[Factor], num_images: int) -> None:
         if not 0 < self._count(num_images) < num_images:
             raise SpecError(
-                f"RandomSplit: {self.fraction:g} of {num_images:,} images leaves one part without any. Choose another."
+                f"RandomSplit: fraction {self.fraction:g} of {num_images:,} images gives an empty part. Change it."
             )
 
     def described(self, factors: Sequence[Factor], values: Values) -> Bool[Tensor, " image"]:

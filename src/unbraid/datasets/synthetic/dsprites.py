@@ -1,4 +1,4 @@
-"""dSprites: white squares, ellipses and hearts in every scale, orientation and position."""
+"""dSprites: white squares, ellipses and hearts at every scale, orientation and position."""
 
 import itertools
 from dataclasses import dataclass, fields
@@ -20,10 +20,10 @@ from unbraid.datasets.pixels import packed
 from unbraid.datasets.synthetic import sprites
 from unbraid.errors import DataError, SpecError
 
-# Part of the names of cached files. Raise one when a change here or in sprites.py changes a pixel.
+# Versions in the names of cached files. Increase one when a change here or in sprites.py changes a pixel.
 _DRAWING_VERSION = _CONVERTER_VERSION = 1
 _MIN_RESOLUTION = 8
-# Fifty gigabytes of bits at full resolution: more is a typing mistake.
+# Limit of 50 GB of packed bits at full resolution. A larger grid is probably a typing error.
 MAX_IMAGES = 100_000_000
 _IMAGES_PER_BLOCK = 4096
 
@@ -38,7 +38,7 @@ PUBLICATION = Publication(
             OFFICIAL_FILE,
             f"https://github.com/google-deepmind/dsprites-dataset/raw/master/{OFFICIAL_FILE}",
             checksum="md5:7da33b31b13a06f4b04a70402ce90c2e",
-            checksum_source="latte-metrics and other libraries that fetch it",
+            checksum_source="latte-metrics and other libraries that download this file",
         ),
     ),
     subfolders=("dsprites",),
@@ -48,12 +48,12 @@ PUBLICATION = Publication(
 @final
 @dataclass(frozen=True)
 class DSprites(FactorDataset):
-    """The 737,280 images of dSprites (Matthey et al., 2017), or another grid of the same factors.
+    """dSprites: 737,280 black-and-white images (Matthey et al., 2017), or another grid of the same factors.
 
-    The original is at github.com/google-deepmind/dsprites-dataset. Every combination of the factors occurs once,
-    `position_y` changing fastest. Orientations run from 0 to 2 pi, both included, so that the first and the last are
-    equal, as in the original. A single scale is 1, a single orientation 0, a single position the middle. With `root`
-    the official file is read instead, and the grid must be the default.
+    The original is at github.com/google-deepmind/dsprites-dataset. Every combination of factor values occurs once, and
+    `position_y` changes fastest. Orientations range from 0 to 2 pi, both included, so that the first and the last
+    orientation are equal, as in the original. A single scale is 1, a single orientation 0, and a single position the
+    center. With `root` the official file is read instead, which requires the default grid.
 
     Examples:
         >>> hearts = DSprites(resolution=32, shapes=("heart",), num_orientations=1, num_positions=4)
@@ -73,19 +73,19 @@ class DSprites(FactorDataset):
     shapes: tuple[str, ...] = sprites.SHAPES
     """Shapes of the sprites: any of square, ellipse, heart."""
     num_scales: int = 6
-    """Number of scales, from 0.5 to 1."""
+    """Number of scales from 0.5 to 1."""
     num_orientations: int = 40
-    """Number of orientations, from 0 to a full turn, both included."""
+    """Number of orientations from 0 to 2 pi, both included."""
     num_positions: int = 32
     """Number of positions along each axis."""
     root: str | None = None
-    """Path of the official file or its folder. If given, images are read instead of drawn."""
+    """Path of the official file or of its folder, to read images instead of drawing them."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         for shape in self.shapes:
             if shape not in sprites.SHAPES:
-                raise SpecError(f"DSprites: {shape!r} is not a shape. {suggestion(str(shape), sprites.SHAPES)}")
+                raise SpecError(f"DSprites: unknown shape {shape!r}. {suggestion(str(shape), sprites.SHAPES)}")
         check_names(self.shapes, "DSprites", "shapes")
         check_drawable(
             self,
@@ -96,7 +96,7 @@ class DSprites(FactorDataset):
             num_positions=(1, MAX_IMAGES),
         )
         if self.root == "":
-            raise SpecError("DSprites: root is empty; name a folder, or leave it out.")
+            raise SpecError("DSprites: root is ''; expected the path of a folder. Give a path, or omit root.")
         if self.root is not None:
             _check_default_grid(self)
             object.__setattr__(self, "root", files.absolute(self.root))
@@ -120,7 +120,7 @@ class DSprites(FactorDataset):
         return (1, self.resolution, self.resolution)
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images as bits, drawn or converted from `root` once and cached."""
+        """Returns all images as packed bits from the cache. Draws or converts the images first if necessary."""
         if self.root is not None:
             return open_official(self.root, self.image_shape, self.factors, verify=verify)
         return self.store.ensure(self._plan, "drawing dSprites", verify=verify)
@@ -136,7 +136,7 @@ class DSprites(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, "bits")
 
     def _blocks(self, start: int) -> Blocks:
-        """Yields the images from number `start` on; each block has one shape, scale and orientation."""
+        """Yields the images from number `start` on. Each block has one shape, scale and orientation."""
         centers = self._centers()
         num_parts = -(-self.num_positions // max(1, _IMAGES_PER_BLOCK // self.num_positions))
         parts = np.array_split(centers, num_parts)
@@ -168,25 +168,25 @@ def _check_default_grid(config: DSprites) -> None:
         each.name for each in fields(config) if each.name != "root" and getattr(config, each.name) != each.default
     ]
     if changed:
-        raise SpecError(f"DSprites: the official file has one grid: root cannot be combined with {', '.join(changed)}.")
+        raise SpecError(f"DSprites: got root and {', '.join(changed)}; expected the default grid with root. Omit one.")
 
 
 def open_official(
     root: str, image_shape: tuple[int, int, int], factors: tuple[Factor, ...], *, verify: bool
 ) -> FactorImages:
-    """Returns the images of the official file as bits, cached under its checksum.
+    """Returns the images of the official file as packed bits, cached under the checksum of the file.
 
-    The file is an `.npz` of 27 MB with 3 GB of images, unpacked in blocks. The pickled `metadata` is not read.
+    The file is an `.npz` of 27 MB with 3 GB of images, decompressed in blocks. The pickled `metadata` is not read.
     """
     folders = (Path(root), *(Path(root) / folder for folder in PUBLICATION.subfolders))
     places = [Path(root), *(folder / OFFICIAL_FILE for folder in folders)]
     if (path := next((place for place in places if place.is_file()), None)) is None:
-        raise DataError(f"DSprites(root={root!r}): there is no file {places[1]}. Name its folder, or leave root out.")
+        raise DataError(f"DSprites(root={root!r}): there is no file {places[1]}. Set root to its folder, or omit root.")
     try:
         stamp, sha256 = file_stamps.stamp(path), files.sha256(path)
     except OSError as error:
         raise DataError(
-            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or leave root out."
+            f"{path} cannot be read ({error.strerror or error}). Make the file readable, or omit root."
         ) from error
 
     def plan() -> Plan:

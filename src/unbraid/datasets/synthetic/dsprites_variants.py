@@ -1,4 +1,4 @@
-"""Variants of dSprites in color. Random draws for image n depend only on (seed, n)."""
+"""Variants of dSprites in color. The random numbers of image n depend only on (seed, n)."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -21,7 +21,7 @@ from unbraid.datasets.synthetic import sprites
 from unbraid.datasets.synthetic.dsprites import MAX_IMAGES, DSprites
 from unbraid.errors import DataError, SpecError
 
-# The size to which the original shrinks its picture.
+# Size to which the original implementation resizes the background picture.
 _MAX_HEIGHT, _MAX_WIDTH = 274, 350
 _OCTAVES = (64, 32, 16, 8)
 
@@ -33,7 +33,7 @@ Picture = UInt8[Tensor, "3 picture_height picture_width"]
 @final
 @dataclass(frozen=True)
 class PaintedSprites(Pixels):
-    """Black-and-white sprites, painted on indexing by a variant of dSprites."""
+    """Pixels of a variant of dSprites: black-and-white sprites that are colored on indexing."""
 
     masks: Masks | Pixels
     variant: "DSpritesVariant"
@@ -48,7 +48,7 @@ class PaintedSprites(Pixels):
         if not isinstance(rows, Tensor):
             rows = torch.arange(len(self), device=self.device)[rows]
         flat = rows.flatten().long()
-        # Counted from the end, a row is still the same image.
+        # Negative row numbers count from the end.
         flat = torch.where(flat < 0, flat + len(self), flat)
         images = self.variant.paint(self.masks[flat], flat, self.picture)
         return images.reshape(*rows.shape, *self.shape[1:])
@@ -57,14 +57,14 @@ class PaintedSprites(Pixels):
 def random_bytes(
     seed: int, stream: str, rows: Int64[Tensor, " image"], num_bytes: int
 ) -> UInt8[Tensor, "image {num_bytes}"]:
-    """Returns uniform bytes that depend only on (seed, stream, row, position)."""
+    """Returns uniform random bytes that depend only on (seed, stream, row, position)."""
     words = draws.bits(torch.full_like(rows, seed), stream, rows, (-(-num_bytes // 8),))
     return words.view(torch.uint8)[:, :num_bytes]
 
 
 @dataclass(frozen=True)
 class DSpritesVariant(FactorDataset):
-    """dSprites in color. All fields but `seed` are those of `DSprites`."""
+    """Base class of variants of dSprites in color, with the fields of `DSprites` and a random seed."""
 
     origin: ClassVar = "drawn"
 
@@ -73,13 +73,13 @@ class DSpritesVariant(FactorDataset):
     shapes: tuple[str, ...] = sprites.SHAPES
     """Shapes of the sprites: any of square, ellipse, heart."""
     num_scales: int = 6
-    """Number of scales, from 0.5 to 1."""
+    """Number of scales from 0.5 to 1."""
     num_orientations: int = 40
-    """Number of orientations, from 0 to a full turn, both included."""
+    """Number of orientations from 0 to 2 pi, both included."""
     num_positions: int = 32
     """Number of positions along each axis."""
     root: str | None = None
-    """Path of the official file or its folder. If given, images are read instead of drawn."""
+    """Path of the official file or of its folder, to read images instead of drawing them."""
     seed: int = 0
     """Random seed of the colors and patches."""
 
@@ -90,7 +90,7 @@ class DSpritesVariant(FactorDataset):
 
     @property
     def sprites(self) -> DSprites:
-        """Config of the same images in black and white."""
+        """Config of the same sprites in black and white."""
         return DSprites(
             self.resolution, self.shapes, self.num_scales, self.num_orientations, self.num_positions, self.root
         )
@@ -113,11 +113,11 @@ class DSpritesVariant(FactorDataset):
 
     @abstractmethod
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
-        """Returns the images of these rows in color. `masks` is 255 inside the sprite, else 0."""
+        """Colors the images of these rows. `masks` is 255 inside the sprite, else 0."""
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns all images: the sprites as bits from the cache of `DSprites`, painted on indexing."""
-        picture = self.picture()  # first: its errors are raised before any sprite is drawn
+        """Returns all images. Indexing colors the sprites, which are packed bits from the cache of `DSprites`."""
+        picture = self.picture()  # first, so that errors are raised before sprites are drawn
         sprites = self.sprites.open(verify=verify)
         pixels = PaintedSprites(sprites.pixels, self, None if picture is None else torch.from_numpy(picture))
         return replace(sprites, pixels=pixels)
@@ -126,59 +126,61 @@ class DSpritesVariant(FactorDataset):
 @final
 @dataclass(frozen=True)
 class ColorDSprites(DSpritesVariant):
-    """dSprites, each sprite in a random color on black (Locatello et al., arXiv:1811.12359v4).
+    """Color-dSprites: each sprite has a random color, on black (Locatello et al., arXiv:1811.12359v4).
 
     The color is not a factor. Each channel is uniform over the integers from 128 to 255.
     """
 
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
-        colors = 128 + (random_bytes(self.seed, "colour-dsprites", rows, 3) >> 1)  # a stream of draws keeps its name
-        # 255 has every bit set, and 0 none.
+        colors = 128 + (
+            random_bytes(self.seed, "colour-dsprites", rows, 3) >> 1
+        )  # the spelling is part of the random stream
+        # In binary, 255 has every bit set, and 0 none.
         return masks & colors[:, :, None, None]
 
 
 @final
 @dataclass(frozen=True)
 class NoisyDSprites(DSpritesVariant):
-    """dSprites, white sprites on uniform noise (Locatello et al., arXiv:1811.12359v4).
+    """Noisy-dSprites: white sprites on uniform noise (Locatello et al., arXiv:1811.12359v4).
 
     Each channel of each background pixel is uniform over the integers from 0 to 255.
     """
 
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         shape = (3, *masks.shape[2:])
-        # 255 has every bit set, and 0 none: white stays white, and black becomes noise.
+        # In binary, 255 has every bit set, and 0 none: white stays white, and black becomes noise.
         return masks | random_bytes(self.seed, "noisy-dsprites", rows, prod(shape)).unflatten(1, shape)
 
 
 @final
 @dataclass(frozen=True)
 class BackgroundDSprites(DSpritesVariant):
-    """dSprites on random patches of a picture, tinted with random colors (Locatello et al., arXiv:1811.12359v4).
+    """Scream-dSprites: sprites on random, randomly tinted patches of a picture (Locatello et al., arXiv:1811.12359v4).
 
-    The sprite inverts the colors of its patch. The original uses Munch's The Scream. `background` is the path of a
-    picture; by default the patches are cut from a smooth random texture. `background_sha256` is computed on
-    construction if empty, and opening a picture that has changed since raises an error.
+    Inside a sprite, the colors of the patch are inverted. The original uses The Scream by Munch. By default, the
+    patches are cut from a smooth random texture. Opening a picture with another checksum than `background_sha256`
+    raises an error.
     """
 
     background: str | None = None
-    """Path of the picture for the patches; None for a random texture."""
+    """Path of the picture for the patches, or None for a random texture."""
     background_sha256: str = ""
     """SHA-256 of the picture; computed on construction if empty."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.background == "":
-            raise SpecError("BackgroundDSprites: background is empty; name a picture, or leave it out.")
+            raise SpecError("BackgroundDSprites: background is ''; expected a path. Give a path, or omit background.")
         if self.background is None and self.background_sha256:
-            raise SpecError("BackgroundDSprites: background_sha256 is given without background; give both, or neither.")
+            raise SpecError("BackgroundDSprites: got background_sha256 without background. Give both, or neither.")
         if self.background is not None:
             object.__setattr__(self, "background", files.absolute(self.background))
             sha256 = file_stamps.sha256_or_empty(self.background_sha256, Path(self.background), "BackgroundDSprites")
             object.__setattr__(self, "background_sha256", sha256)
 
     def picture(self) -> UInt8[np.ndarray, "3 height width"]:
-        """Returns the picture of the patches, at most 350 pixels wide and 274 high."""
+        """Returns the picture for the patches, resized to at most 350 x 274 pixels (width x height)."""
         if self.background is None:
             return texture(self.seed, "background-dsprites/texture", _MAX_HEIGHT, _MAX_WIDTH, _OCTAVES)
         from PIL import Image
@@ -190,21 +192,23 @@ class BackgroundDSprites(DSpritesVariant):
         small.thumbnail((_MAX_WIDTH, _MAX_HEIGHT), Image.Resampling.BICUBIC, reducing_gap=None)
         if min(small.size) < self.resolution:
             raise DataError(
-                f"The background {path} is {small.height} x {small.width} pixels once it fits into {_MAX_HEIGHT} x "
-                f"{_MAX_WIDTH}; patches of {self.resolution} x {self.resolution} do not fit. Name a larger picture."
+                f"The background {path} is {small.height} x {small.width} pixels after resizing to {_MAX_HEIGHT} x "
+                f"{_MAX_WIDTH}; expected {self.resolution} x {self.resolution} or more. Choose a larger picture."
             )
         return np.ascontiguousarray(np.asarray(small).transpose(2, 0, 1))
 
     def paint(self, masks: Masks, rows: Int64[Tensor, " image"], picture: Picture | None) -> Painted:
         patches = self._patches(cast(Tensor, picture), rows, *masks.shape[2:])
-        colors = random_bytes(self.seed, "background-dsprites/colour", rows, 3)  # a stream of draws keeps its name
-        # The mean, rounded up at a half; in 16 bits, because the sum has nine.
+        colors = random_bytes(
+            self.seed, "background-dsprites/colour", rows, 3
+        )  # the spelling is part of the random stream
+        # The mean, with halves rounded up. The sum needs nine bits, hence 16-bit integers.
         tinted = ((patches.short() + colors[:, :, None, None].short() + 1) >> 1).to(torch.uint8)
-        # The complement of a byte is 255 minus it.
+        # The bitwise complement of a byte x is 255 - x.
         return tinted ^ masks
 
     def _patches(self, picture: Picture, rows: Int64[Tensor, " image"], height: int, width: int) -> Painted:
-        """Returns a patch for each row, at a uniformly random position."""
+        """Returns a patch for each row, from a uniformly random position in the picture."""
         windows = picture.unfold(1, height, 1).unfold(2, width, 1).movedim(0, 2)
         places = torch.tensor(windows.shape[:2], device=rows.device)
         down, right = (
@@ -216,11 +220,11 @@ class BackgroundDSprites(DSpritesVariant):
 def texture(
     seed: int, stream: str, height: int, width: int, octaves: Sequence[int]
 ) -> UInt8[np.ndarray, "3 height width"]:
-    """Returns a random texture for (seed, stream), rescaled to the range from 0 to 255.
+    """Returns a random texture that depends on (seed, stream), with values rescaled to the range from 0 to 255.
 
-    Before the rescaling, pixels do not depend on height and width.
+    Before rescaling, a pixel does not depend on `height` and `width`.
     """
-    # Each octave is in units of octave⁻⁶; in those of the widest all are whole.
+    # The units of an octave are octave⁻⁶. In the units of the widest octave, all values are integers.
     unit, total = max(octaves) ** 6, np.zeros((3, height, width), dtype=np.int64)
     for octave in octaves:
         num_rows, num_columns = -(-height // octave) + 1, -(-width // octave) + 1

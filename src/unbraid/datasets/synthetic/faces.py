@@ -1,4 +1,4 @@
-"""Faces of invented people: on a grid of poses, or in random poses with attributes."""
+"""Synthetic faces: people on a grid of poses, or in random poses with attributes."""
 
 import functools
 import math
@@ -16,15 +16,15 @@ from unbraid.datasets.dataset import Factor, FactorDataset, FactorImages, check_
 from unbraid.datasets.image_store import Blocks, ImageStore, Plan
 from unbraid.datasets.synthetic import heads, shading
 
-# Part of the names of caches. Raise it when a change here, in heads.py or in shading.py changes a pixel.
+# Version in the names of caches. Increase it when a change here, in heads.py or in shading.py changes a pixel.
 _DRAWING_VERSION = 1
 _RESOLUTIONS = (16, 64)
-# One image per degree, from one side to the other.
+# One image per degree, from -90 to 90 degrees.
 _MAX_VALUES = 181
-# Forty gigabytes at 64 pixels: more is a typing mistake.
+# Limit of 40 GB at 64 pixels. A larger dataset is probably a typing error.
 _MAX_IMAGES = 10_000_000
 
-# The largest angles of ShadedFaces on either side, and of AttributeFaces in degrees.
+# The largest angles of ShadedFaces in both directions, and the largest angles of AttributeFaces in degrees.
 _MAX_AZIMUTH, _MAX_LIGHTING = math.radians(90), math.radians(90)
 _POSE = {"azimuth": 45.0, "elevation": 20.0, "lighting": 60.0}
 
@@ -32,13 +32,13 @@ _POSE = {"azimuth": 45.0, "elevation": 20.0, "lighting": 60.0}
 @final
 @dataclass(frozen=True)
 class ShadedFaces(FactorDataset):
-    """127,050 gray images of 50 invented people.
+    """127,050 gray images of 50 synthetic faces on a grid of poses and lightings.
 
-    A stand-in for the Basel face renders of Chen et al. (arXiv:1802.04942v5), which have a restrictive license.
-    Factors and their order are equal, `lighting` changing fastest, but images and shapes are not, so that scores are
-    not comparable. A head turns by 90 degrees to either side, is drawn from 30 degrees below to 30 above, and is lit by
-    a lamp that moves from the left to the right of the viewer. A factor with a single value stays in the middle.
-    Person k is the same in every grid.
+    The dataset replaces the Basel face renders of Chen et al. (arXiv:1802.04942v5), which have a restrictive license.
+    The factors and their order are equal, and `lighting` changes fastest. The faces and images differ, so that scores
+    are not comparable. The azimuth of the head ranges from -90 to 90 degrees, and the elevation of the viewer from -30
+    to 30 degrees. The lamp moves from the left to the right of the viewer. A factor with a single value has the middle
+    value. Person k is the same in every grid.
     """
 
     origin: ClassVar = "drawn"
@@ -47,7 +47,7 @@ class ShadedFaces(FactorDataset):
     num_identities: int = 50
     """Number of people."""
     num_azimuths: int = 21
-    """Number of azimuths of the head, from side to side."""
+    """Number of azimuths of the head."""
     num_elevations: int = 11
     """Number of elevations of the viewer."""
     num_lightings: int = 11
@@ -98,7 +98,7 @@ class ShadedFaces(FactorDataset):
         return Plan(self.image_shape, self.factors, grid_rows(self.factors), self._blocks, facts=facts)
 
     def _blocks(self, start: int) -> Blocks:
-        """Yields the images from number `start` on, in order. Each block has one person at one azimuth."""
+        """Yields the images from number `start` on. Each block has one person at one azimuth."""
         first, skipped = divmod(start, self.num_elevations * self.num_lightings)
         azimuths = _angles(self.num_azimuths, _MAX_AZIMUTH)
         elevations = _angles(self.num_elevations, shading.MAX_ELEVATION)
@@ -121,21 +121,21 @@ class ShadedFaces(FactorDataset):
 
 
 def _angles(number: int, end: float) -> list[float]:
-    """Returns evenly spaced angles from -end to end, both included; a single angle is 0."""
+    """Returns evenly spaced angles from -end to end, both included. A single angle is 0."""
     return np.linspace(-end, end, number).tolist() if number > 1 else [0.0]
 
 
 @final
 @dataclass(frozen=True)
 class AttributeFaces(FactorDataset):
-    """20,000 gray images of 2,000 invented people in random poses, with 25 face attributes.
+    """20,000 gray images of 2,000 synthetic faces in random poses, with 25 face attributes.
 
-    A stand-in for CelebA (Liu et al., ICCV 2015), which does not allow copies. An attribute is a trait of the person,
-    such as `nose_length`, `beard` or `hair_shade`. A "binary" attribute is 1 if the trait lies above the middle of its
-    range, which is the median over all people. "continuous" attributes are the traits, followed by azimuth, elevation
-    and lighting in degrees. Traits are independent and uniform, so attributes do not correlate as they do in CelebA,
-    and a constant prediction is right for half of the images. The images of a person follow each other. Person k is the
-    same as in ShadedFaces.
+    The dataset replaces CelebA (Liu et al., ICCV 2015), which does not allow copies. An attribute is a trait of a
+    person, such as `nose_length`, `beard` or `hair_shade`. A "binary" attribute is 1 if the trait is above the middle
+    of its range, which is the median over all people. "continuous" attributes are the traits, followed by azimuth,
+    elevation and lighting in degrees. The traits are independent and uniform. Unlike in CelebA, attributes do not
+    correlate, and a constant prediction has accuracy 0.5. The images of a person are consecutive. Person k is the same
+    as in `ShadedFaces`.
     """
 
     origin: ClassVar = "drawn"
@@ -146,7 +146,7 @@ class AttributeFaces(FactorDataset):
     poses_per_person: int = 10
     """Number of images of each person, with random poses and lights."""
     attributes: Literal["binary", "continuous"] = "binary"
-    """Binary attributes, or continuous traits and poses."""
+    """Type of the factors: binary attributes, or continuous traits and poses."""
     resolution: int = 64
     """Height and width of the images, in pixels."""
     seed: int = 0
@@ -213,7 +213,7 @@ class AttributeFaces(FactorDataset):
         return torch.stack(drawn)
 
     def _poses(self, person: int) -> Float64[np.ndarray, "pose 3"]:
-        """Returns the azimuth, elevation and lamp angle, in radians, of each image of a person."""
+        """Returns the azimuth, elevation and lamp angle of each image of a person, in radians."""
         shape = (self.poses_per_person, len(_POSE))
         uniform = draws.uniform(torch.tensor([self.seed]), "attribute faces/poses", person, shape)[0].double().numpy()
         return (2 * uniform - 1) * np.array([math.radians(end) for end in _POSE.values()])

@@ -1,8 +1,8 @@
-"""Heads of invented people: a morphable shape with random traits, each within a range.
+"""Synthetic heads: a parametric shape with random traits, each within a range.
 
-A head is about 2 units high, from the chin at y = -1 to the crown at y = 1, and faces the viewer along z; x runs to the
-right of the image. It is an egg with hair. The features of the face are raised or lowered along z on its front. Ears
-and a neck are separate bodies. Each head is mirror-symmetric.
+A head is about 2 units high, from the chin at y = -1 to the crown at y = 1. The face is towards the viewer along z, and
+x increases to the right of the image. The skull is egg-shaped with hair. The features of the face are offsets along z.
+The ears and the neck are separate surfaces. Each head is mirror-symmetric.
 """
 
 import math
@@ -21,21 +21,21 @@ Values = Float64[np.ndarray, " point"]
 
 
 def _between(low: float, high: float) -> Any:
-    """Declares a trait with a range."""
+    """Declares a dataclass field of a trait with its range."""
     return field(metadata={"ends": (low, high)})
 
 
 @final
 @dataclass(frozen=True)
 class Head:
-    """Traits of one person, in units of length unless a comment names another.
+    """Traits of one person, in units of length unless a comment gives another unit.
 
-    The ranges were chosen by eye, for natural and distinct heads.
+    The ranges were chosen visually, for natural and distinct heads.
     """
 
     width: float = _between(0.60, 0.80)
     depth: float = _between(0.80, 0.96)
-    jaw: float = _between(1.75, 3.0)  # the exponent of the outline below the cheeks: pointed to square
+    jaw: float = _between(1.75, 3.0)  # exponent of the outline below the cheeks: small is pointed, large is square
     chin: float = _between(0.0, 0.13)
     brow_ridge: float = _between(0.0, 0.09)
     brow_gap: float = _between(0.11, 0.17)
@@ -52,12 +52,12 @@ class Head:
     lips: float = _between(0.035, 0.08)
     hairline: float = _between(0.45, 0.75)
     hair_thickness: float = _between(0.03, 0.18)
-    hair_length: float = _between(0.0, 1.0)  # 0: the ears are free, 1: it reaches the jaw
+    hair_length: float = _between(0.0, 1.0)  # 0: above the ears, 1: down to the jaw
     ears: float = _between(0.7, 1.25)  # relative
     neck: float = _between(0.30, 0.45)
     skin: float = _between(0.58, 0.95)  # albedo
     hair_shade: float = _between(0.20, 0.95)  # albedo
-    beard: float = _between(-1.0, 0.8)  # how much it darkens or lightens the skin; below 0 there is none
+    beard: float = _between(-1.0, 0.8)  # darkening or lightening of the skin; no beard below 0
 
     @property
     def brow_height(self) -> float:
@@ -73,17 +73,17 @@ class Head:
 
 
 RANGES: Final[dict[str, tuple[float, float]]] = {trait.name: trait.metadata["ends"] for trait in fields(Head)}
-"""The range of each trait."""
+"""Range of each trait."""
 
 
 def numbered(identity: int) -> Head:
-    """Returns the person with this number, independent of the total number of people."""
+    """Returns the traits of the person with this number, independent of the total number of people."""
     uniform = draws.uniform(torch.tensor([identity]), "heads/traits", 0, (len(RANGES),))[0].tolist()
     return Head(*(low + (high - low) * u for (low, high), u in zip(RANGES.values(), uniform, strict=True)))
 
 
 def surfaces(head: Head) -> tuple[Surface, ...]:
-    """Returns the visible surfaces of a person: face and hair, both ears, neck."""
+    """Returns the surfaces of a head: face with hair, both ears, neck."""
     ear_albedo = partial(_ear_albedo, head)
     return (
         Surface(partial(_face, head), partial(_paint, head)),
@@ -102,7 +102,7 @@ def _face(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "
 
 
 def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values, Values]:
-    """Returns the skull, an egg with an elliptic upper half, narrower towards the chin, with the jaw moved forward."""
+    """Returns the points of the skull: an egg shape, elliptic above, narrower at the chin, with the jaw in front."""
     y = np.cos(polar)
     exponent = np.where(y < 0, head.jaw, 2.25)
     radius = np.maximum(1 - np.abs(y) ** exponent, 0) ** (1 / exponent)
@@ -114,7 +114,7 @@ def _skull(head: Head, polar: Values, longitude: Values) -> tuple[Values, Values
 
 
 def _features(head: Head, x: Values, y: Values) -> Values:
-    """Returns the height of the face above the egg."""
+    """Returns the offset of the facial features along z."""
     eyes, brows, tip, mouth, lips = head.eye_height, head.brow_height, head.nose_tip, head.mouth_height, head.lips
     across_mouth = np.exp(-((x / head.mouth_width) ** 4))
     return (
@@ -133,7 +133,7 @@ def _features(head: Head, x: Values, y: Values) -> Values:
 
 
 def _nose(head: Head, x: Values, y: Values) -> Values:
-    """Returns the height of the nose, a ridge from the eyes to the tip that rises and widens downwards."""
+    """Returns the height of the nose: a ridge from the eyes to the tip, higher and wider towards the tip."""
     root = head.eye_height + 0.08
     down = np.clip((root - y) / (root - head.nose_tip), 0, 1)
     width = 0.05 + (head.nose_width - 0.05) * down
@@ -142,7 +142,7 @@ def _nose(head: Head, x: Values, y: Values) -> Values:
 
 
 def _hair(head: Head, y: Values, longitude: Values) -> Values:
-    """Returns the thickness of the hair, from 0 to 1. The hairline is high in front, lower at the sides and behind."""
+    """Returns the relative thickness of the hair. The hairline is high in front, and lower at the sides and behind."""
     side = 0.35 - 0.9 * head.hair_length
     turned = np.abs(longitude)
     ends = (
@@ -154,7 +154,7 @@ def _hair(head: Head, y: Values, longitude: Values) -> Values:
 
 
 def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64[np.ndarray, "3 point"]:
-    """Returns a flat ellipsoid on the right of the head, turned outwards, or its mirror image if `side` is -1."""
+    """Returns the points of an ear: a flat ellipsoid on the right of the head, or on the left if `side` is -1."""
     thickness = 0.05 * np.sin(polar) * np.sin(side * longitude)
     length = 0.13 * head.ears * np.sin(polar) * np.cos(longitude)
     cos, sin = math.cos(0.5), math.sin(0.5)
@@ -163,7 +163,7 @@ def _ear(head: Head, polar: Values, longitude: Values, side: int = 1) -> Float64
 
 
 def _neck(head: Head, polar: Values, longitude: Values) -> Float64[np.ndarray, "3 point"]:
-    """Returns the neck, a column that leans back, widens below and extends beyond the image."""
+    """Returns the points of the neck: a column that leans back, widens below and extends beyond the image."""
     down = 1.6 * polar / math.pi
     flare = _step(down, 0.8, 1.5)
     x = (head.neck + 0.35 * flare) * np.sin(longitude)
@@ -180,7 +180,7 @@ def _paint(head: Head, polar: Values, longitude: Values) -> Values:
     brow = y - head.brow_height + 0.6 * eye**2
     size, lips = head.eye_size, 1.7 * head.lips
     albedo = np.full_like(x, head.skin)
-    # Later coats cover earlier ones.
+    # Later colors cover earlier colors.
     for coat, shade in (
         (max(head.beard, 0.0) * _beard(head, y, longitude), 0.8 * head.hair_shade),
         (front * _inside((x / head.mouth_width) ** 2 + (mouth / lips) ** 2, 0.2), 0.55 * head.skin),
@@ -226,5 +226,5 @@ def _inside(square: Values, softness: float) -> Values:
 
 
 def _bumps(x: Values, y: Values, aside: float, height: float, width: float, length: float) -> Values:
-    """Returns a bump of height 1 on either side of the middle, or one in the middle if `aside` is 0."""
+    """Returns two mirror-symmetric bumps of height 1 at distance `aside` from the middle, or one bump if it is 0."""
     return np.exp(-(((np.abs(x) - aside) / width) ** 2) - ((y - height) / length) ** 2)

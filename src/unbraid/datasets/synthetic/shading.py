@@ -1,9 +1,9 @@
 """Rendering of curved surfaces with dense points, a depth buffer and Lambert's law.
 
-The view is orthographic. The object turns about its vertical axis by the azimuth, then about the horizontal axis of the
-image by the elevation; the viewer and the lamp are fixed. The position, normal and albedo of a point are rounded to
-whole numbers. All later sums and products are of small whole numbers and exact in any order, so a drawing depends
-neither on the machine nor on the number of threads.
+The projection is orthographic. The object rotates about its vertical axis by the azimuth, then about the horizontal
+axis of the image by the elevation. The viewer and the lamp are fixed. The position, normal and albedo of a point are
+rounded to integers. All later sums and products of small integers are exact in any order, so that an image does not
+depend on the machine or the number of threads.
 """
 
 import math
@@ -19,32 +19,32 @@ from einops import rearrange
 from jaxtyping import Float32, Float64, Int32, Int64, UInt8
 from torch import Tensor
 
-POSITION_UNIT = 2**13  # whole numbers to a unit of length
-NORMAL_UNIT = 2**10  # the length of a normal
-ALBEDO_UNIT = 255  # the albedo of a surface that gives all light back
+POSITION_UNIT = 2**13  # integer steps per unit of length
+NORMAL_UNIT = 2**10  # length of a normal
+ALBEDO_UNIT = 255  # albedo of a surface that reflects all light
 
-# The sides of the cells in which the stretch of a surface is measured, in spacings: smaller cells follow its details,
-# larger ones waste fewer points.
+# Side of the cells in which the stretch of a surface is measured, in spacings. Small cells follow details of the
+# surface; large cells need fewer points.
 _CELL = 2.5
-# Radians. Cancellation loses four digits of sixteen, and the bend of a detail over such a step cannot be seen.
+# Step of numerical derivatives in radians. Cancellation loses four of sixteen digits; curvature is negligible.
 _DIFFERENCE = 1e-4
 
-FRAME = 1.25  # units of length from the middle of the image to its edge
-AMBIENT = 0.2  # the part of the light that comes from everywhere; the lamp gives the rest to a surface that faces it
+FRAME = 1.25  # units of length from the center of the image to an edge
+AMBIENT = 0.2  # fraction of ambient light; the rest is from the lamp
 
 MAX_ELEVATION = math.radians(30)
-_LAMP_HEIGHT = math.radians(25)  # the lamp stays above the level of the eyes, wherever it moves
+_LAMP_HEIGHT = math.radians(25)  # elevation of the lamp
 
 _SAMPLES = 2  # along each side of a pixel
 _ROTATION_UNIT = 2**13
-_X_UNIT = POSITION_UNIT * _ROTATION_UNIT  # turned once
-_DEPTH_UNIT = _X_UNIT * _ROTATION_UNIT  # turned twice
-# A key is a depth of less than 2^42 and the number of a point, of which there are less than 2^20.
+_X_UNIT = POSITION_UNIT * _ROTATION_UNIT  # after one rotation
+_DEPTH_UNIT = _X_UNIT * _ROTATION_UNIT  # after two rotations
+# A key combines a depth below 2^42 and a point number below 2^20.
 _NUMBER_BITS = 20
 _NOTHING = torch.iinfo(torch.int64).min
-_LIGHT_UNIT = 2**12  # times a normal it stays below 2^24, up to where float32 is exact
+_LIGHT_UNIT = 2**12  # products with a normal stay below 2^24, so that float32 is exact
 _AMBIENT_LIGHT = round(AMBIENT * _LIGHT_UNIT)
-# Few enough for torch to stay in one thread: starting the others for many small sums takes longer than the sums.
+# Small enough for torch to use one thread: starting threads for many small sums takes longer than the sums.
 _AT_ONCE = 30_000
 
 Angles = Float64[np.ndarray, " point"]
@@ -53,9 +53,9 @@ Angles = Float64[np.ndarray, " point"]
 @final
 @dataclass(frozen=True)
 class Surface:
-    """A closed surface, by polar angle (0 above, pi below) and longitude (0 in front, positive to the right).
+    """Closed surface parametrized by polar angle (0 above, pi below) and longitude (0 in front, positive right).
 
-    `place` returns x to the right, y up and z to the front; `albedo` returns the fraction of reflected light.
+    `place` returns the position (x to the right, y up, z to the front), and `albedo` the fraction of reflected light.
     """
 
     place: Callable[[Angles, Angles], Float64[np.ndarray, "3 point"]]
@@ -65,7 +65,7 @@ class Surface:
 @final
 @dataclass(frozen=True)
 class SurfacePoints:
-    """Points of surfaces in whole numbers, by `POSITION_UNIT`, `NORMAL_UNIT` (outward) and `ALBEDO_UNIT`."""
+    """Points of surfaces as integers in `POSITION_UNIT`, `NORMAL_UNIT` (outward normals) and `ALBEDO_UNIT`."""
 
     positions: Float64[Tensor, "3 point"]
     normals: Float32[Tensor, "3 point"]
@@ -76,7 +76,7 @@ class SurfacePoints:
 
 
 def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
-    """Returns points of all surfaces, about `spacing` apart, with the mirror symmetry of each surface."""
+    """Samples points on all surfaces, about `spacing` apart, with the mirror symmetry of each surface."""
     positions, normals, albedos = zip(*(_sampled(surface, spacing) for surface in surfaces), strict=True)
     return SurfacePoints(
         torch.from_numpy(np.concatenate(positions, axis=1)),
@@ -88,11 +88,11 @@ def points_of(surfaces: Sequence[Surface], spacing: float) -> SurfacePoints:
 def _sampled(
     surface: Surface, spacing: float
 ) -> tuple[Float64[np.ndarray, "3 point"], Float32[np.ndarray, "3 point"], Int32[np.ndarray, " point"]]:
-    """Returns positions, normals and albedos in `POSITION_UNIT`, `NORMAL_UNIT` and `ALBEDO_UNIT`."""
+    """Samples positions, normals and albedos of a surface in `POSITION_UNIT`, `NORMAL_UNIT` and `ALBEDO_UNIT`."""
     polar, longitude = _angles(surface, spacing)
     place = surface.place(polar, longitude)
     down = surface.place(polar + _DIFFERENCE, longitude) - place
-    # Away from the front on both sides, so that mirror images have mirrored normals.
+    # The step is away from the front on both sides, so that mirror images have mirrored normals.
     aside = np.copysign(_DIFFERENCE, longitude)
     normals = np.cross(down, np.sign(aside) * (surface.place(polar, longitude + aside) - place), axis=0)
     normals /= _length(normals)
@@ -105,7 +105,7 @@ def _sampled(
 
 
 def _angles(surface: Surface, spacing: float) -> tuple[Angles, Angles]:
-    """Returns polar angles and longitudes of the points: a grid with cells subdivided where stretched."""
+    """Returns polar angles and longitudes of the points: a grid whose stretched cells are subdivided."""
     num_rings, num_meridians = _grid_for(surface, spacing)
     height, width = math.pi / num_rings, 2 * math.pi / num_meridians
     polar, longitude = _grid(num_rings, num_meridians)
@@ -136,9 +136,9 @@ def _grid_for(surface: Surface, spacing: float) -> tuple[int, int]:
 
 
 def _grid(num_rings: int, num_meridians: int) -> tuple[Angles, Angles]:
-    """Returns the cell centers. None lies on the plane of symmetry, so that each has a mirror image."""
+    """Returns the cell centers. No center is on the plane of symmetry, so that each center has a mirror image."""
     rings = (np.arange(num_rings) + 0.5) * (math.pi / num_rings)
-    # Counted from the front to either side: rounding treats both alike.
+    # Counted from the front to both sides, so that rounding is symmetric.
     meridians = (np.arange(num_meridians) - (num_meridians - 1) / 2) * (2 * math.pi / num_meridians)
     polar, longitude = np.meshgrid(rings, meridians, indexing="ij")
     return polar.ravel(), longitude.ravel()
@@ -149,12 +149,12 @@ def _length(vectors: Float64[np.ndarray, "3 ..."]) -> Float64[np.ndarray, "..."]
 
 
 def spacing_for(resolution: int) -> float:
-    """Returns a point spacing without gaps: in any orientation, the square of each sample holds a point."""
+    """Returns a point spacing without gaps: in any orientation, the square of each sample contains a point."""
     return math.sqrt(0.5) * 2 * FRAME / (_SAMPLES * resolution)
 
 
 def lamps_at(angles: Sequence[float]) -> Float64[Tensor, "lamp 3"]:
-    """Returns unit vectors towards lamps, each turned by an angle (in radians) from the viewer to the right."""
+    """Returns unit vectors towards lamps, each at an angle (in radians) to the right of the viewer."""
     turned = torch.tensor(angles, dtype=torch.float64)
     level, up = math.cos(_LAMP_HEIGHT), math.sin(_LAMP_HEIGHT)
     return torch.stack([level * turned.sin(), torch.full_like(turned, up), level * turned.cos()], dim=1)
@@ -167,7 +167,7 @@ def draw(
     lamps: Float64[Tensor, "lamp 3"],
     resolution: int,
 ) -> UInt8[Tensor, "elevation lamp {resolution} {resolution}"]:
-    """Draws the points at one azimuth for each elevation (radians, up to `MAX_ELEVATION`) and lamp (unit vector)."""
+    """Draws the points at one azimuth, for each elevation (radians, up to `MAX_ELEVATION`) and lamp (unit vector)."""
     pieces = [_Turned.of(points, start, azimuth) for start in range(0, len(points), _AT_ONCE)]
     images = torch.empty((len(elevations), len(lamps), resolution**2), dtype=torch.uint8)
     for elevation, at_elevation in zip(elevations, images, strict=True):
@@ -182,7 +182,7 @@ def draw(
 @final
 @dataclass(frozen=True)
 class _Turned:
-    """Subset of the points at one azimuth: point numbers, and positions before the rotation by the elevation."""
+    """Points after the rotation by the azimuth and before the rotation by the elevation, with their numbers."""
 
     number: Int64[Tensor, " point"]
     x: Float64[Tensor, " point"]
@@ -191,9 +191,9 @@ class _Turned:
 
     @staticmethod
     def of(points: SurfacePoints, start: int, azimuth: float) -> "_Turned":
-        """Returns the points from `start` on that may face the viewer at this azimuth and any elevation.
+        """Rotates the points from number `start` on, and drops points that face away from the viewer at any elevation.
 
-        This selects slightly more than half of the points.
+        Slightly more than half of the points remain.
         """
         piece = slice(start, start + _AT_ONCE)
         normal_x, normal_y, normal_z = (normal[piece].double() for normal in points.normals)
@@ -207,16 +207,16 @@ class _Turned:
 
 
 def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> Int64[Tensor, "sample pixel"]:
-    """Returns the nearest point for each sample of each pixel, or -1 for none. The last point wins ties."""
+    """Returns the number of the nearest point for each sample of each pixel, or -1. The last point wins ties."""
     side = _SAMPLES * resolution
     cell = 2 * FRAME / side
     nearest = torch.full(((side + 2) ** 2,), _NOTHING, dtype=torch.int64)
     for piece in pieces:
         height, depth = _turned(piece.y, piece.z, -elevation)
-        # One more cell on each side takes the points outside of the frame.
+        # One more cell on each side collects the points outside of the frame.
         column = (piece.x / (cell * _X_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
         row = (height / (-cell * _DEPTH_UNIT)).add_(side // 2 + 1).clamp_(0, side + 1).long()
-        # Depth and number in one integer: the largest is the nearest, in whatever order they are compared.
+        # Depth and number in one integer: the maximum is the nearest point, in any order of comparison.
         nearest.scatter_reduce_(
             0, row.mul_(side + 2).add_(column), (depth.long() << _NUMBER_BITS) + piece.number, "amax"
         )
@@ -228,7 +228,7 @@ def _nearest(pieces: Sequence[_Turned], elevation: float, resolution: int) -> In
 def _lit(
     points: SurfacePoints, nearest: Int64[Tensor, "sample pixel"], lamps: Sequence[Sequence[int]]
 ) -> Iterator[UInt8[Tensor, " pixel"]]:
-    """Yields the image for each lamp: Lambert's law in each sample, averaged over the samples of a pixel."""
+    """Yields the image for each lamp: Lambert's law at each sample, averaged over the samples of a pixel."""
     unit = _SAMPLES**2 * _LIGHT_UNIT
     number = nearest.clamp(min=0).flatten()
     albedo = points.albedos.index_select(0, number).view_as(nearest).mul_(nearest >= 0)
@@ -236,12 +236,12 @@ def _lit(
     for lamp_x, lamp_y, lamp_z in lamps:
         lamp = (x * lamp_x).add_(y, alpha=lamp_y).add_(z, alpha=lamp_z).clamp_(min=0).div_(NORMAL_UNIT).to(torch.int32)
         light = lamp.add_(_AMBIENT_LIGHT).mul_(albedo).sum(dim=0, dtype=torch.int32)
-        # Half a unit more, so that the nearest byte is left when what is below a unit falls away.
+        # Half a unit is added, so that truncation rounds to the nearest byte.
         yield ((light + unit // 2) // unit).to(torch.uint8)
 
 
 def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: float) -> list[list[int]]:
-    """Returns the lamps in object coordinates, as whole numbers. Rotating all normals instead would cost more."""
+    """Returns the lamps in object coordinates as integers. Rotating all normals instead would be slower."""
     x, y, z = lamps.T
     y, z = y * math.cos(elevation) + z * math.sin(elevation), z * math.cos(elevation) - y * math.sin(elevation)
     x, z = x * math.cos(azimuth) - z * math.sin(azimuth), z * math.cos(azimuth) + x * math.sin(azimuth)
@@ -251,7 +251,7 @@ def _lamps_around(lamps: Float64[Tensor, "lamp 3"], azimuth: float, elevation: f
 def _turned(
     first: Float64[Tensor, " point"], second: Float64[Tensor, " point"], angle: float
 ) -> tuple[Float64[Tensor, " point"], Float64[Tensor, " point"]]:
-    """Rotates two coordinates by an angle, from the second to the first, in units `_ROTATION_UNIT` times as fine."""
+    """Rotates two coordinates by an angle, from the second to the first axis. The result is times `_ROTATION_UNIT`."""
     cos, sin = _whole(math.cos(angle)), _whole(math.sin(angle))
     return first * cos + second * sin, second * cos - first * sin
 
@@ -267,12 +267,12 @@ _NUM_THREADS = 2
 def drawn_ahead(
     draw: Callable[[int], Tensor], numbers: Iterable[int], skipped: int
 ) -> Iterator[UInt8[np.ndarray, "block 1 height width"]]:
-    """Yields the drawing of each number, in order. Omits the first `skipped` images of the first drawing."""
+    """Draws blocks of images in threads and yields the blocks in order. Skips `skipped` images of the first block."""
     with ThreadPoolExecutor(_NUM_THREADS) as threads:
         ahead: deque[Future[Tensor]] = deque()
         for number in numbers:
             ahead.append(threads.submit(draw, number))
-            # A few are drawn ahead, so that no thread waits for the writer; not more, to limit memory.
+            # A few blocks are drawn in advance, so that no thread waits for the writer. The number limits the memory.
             if len(ahead) > 2 * _NUM_THREADS:
                 yield ahead.popleft().result().numpy()[skipped:]
                 skipped = 0

@@ -1,7 +1,7 @@
 """Sprites: the white polygons of dSprites, rasterized bit for bit like the originals.
 
-Columns run to the right and rows down; the pixel in row r and column c has its center at (c + 0.5, r + 0.5). A row of
-pixels is one 64-bit word whose bit c is column c.
+Columns increase to the right, and rows downwards. The center of the pixel in row r and column c is (c + 0.5, r + 0.5).
+A row of pixels is one 64-bit word with bit c for column c.
 """
 
 import numpy as np
@@ -10,13 +10,13 @@ from jaxtyping import Float64, Int64, UInt64
 SHAPES = ("square", "ellipse", "heart")
 MAX_RESOLUTION = 64
 
-# Vertices lie on a grid of 1/256 pixel, so that "inside" is decided by integers and comes out the same everywhere.
+# Vertices are on a grid of 1/256 pixel, so that inside tests use integers and give equal results on every machine.
 _SUBPIXELS = 256
 _ALL_COLUMNS = np.uint64(2**64 - 1)
 
 
 def outline(shape: str, resolution: int) -> Float64[np.ndarray, "vertex 2"]:
-    """Returns the vertices (x, y) of a shape at scale 1, in pixels, relative to its center of rotation."""
+    """Returns the vertices (x, y) of a shape at scale 1, in pixels relative to the center of rotation."""
     pixel = resolution / 64
     if shape == "square":
         return pixel * 9.6 * np.array([[-1.0, -1.0], [1.0, -1.0], [1.0, 1.0], [-1.0, 1.0]])
@@ -37,16 +37,16 @@ def draw(
 ) -> UInt64[np.ndarray, "x y row"]:
     """Draws a polygon, rotated counterclockwise by `angle` radians, at each pair of centers.
 
-    The polygon must lie within the image. A pixel is white iff its center is inside the polygon with vertices rounded
-    to 1/256 pixel. A row of pixel centers on a horizontal edge is outside at the upper edge and inside at the lower. A
-    pixel center on any other edge is inside at the left and outside at the right.
+    The polygon must be within the image. A pixel is white if and only if its center is inside the polygon, whose
+    vertices are rounded to 1/256 pixel. Pixel centers on an upper horizontal edge are outside, and on a lower edge
+    inside. Pixel centers on another left edge are inside, and on a right edge outside.
     """
     x, y = vertices.T
     xs = _snapped(centers_x[:, None] + x * np.cos(angle) + y * np.sin(angle))
     ys = _snapped(centers_y[:, None] - x * np.sin(angle) + y * np.cos(angle))
     line, edge = _crossings(ys, resolution)
     words = _half_lines(xs, ys, line, edge, resolution)
-    # A pixel is inside iff an odd number of crossings lie at or left of it: XOR over the crossings of each line.
+    # A pixel is inside if an odd number of crossings are at or left of it: XOR over the crossings of each line.
     first = np.flatnonzero(np.diff(line, prepend=-1))
     rows = np.zeros((len(centers_x), len(centers_y) * resolution), dtype=np.uint64)
     if len(line):
@@ -65,9 +65,9 @@ def _row_centers(resolution: int) -> Int64[np.ndarray, " row"]:
 def _crossings(
     ys: Int64[np.ndarray, "y vertex"], resolution: int
 ) -> tuple[Int64[np.ndarray, " crossing"], Int64[np.ndarray, " crossing"]]:
-    """Returns the line and the edge of each crossing, sorted by line.
+    """Returns the line and the edge of each crossing between a line of pixel centers and an edge, sorted by line.
 
-    A line of pixel centers has the number `y * resolution + row`; edge k joins vertices k and k + 1.
+    A line of pixel centers has the number `y * resolution + row`. Edge k connects vertices k and k + 1.
     """
     above = ys[:, None, :] < _row_centers(resolution)[:, None]
     crosses = above != np.roll(above, -1, axis=2)
@@ -82,16 +82,16 @@ def _half_lines(
     edge: Int64[np.ndarray, " crossing"],
     resolution: int,
 ) -> UInt64[np.ndarray, "x crossing"]:
-    """Returns the mask of the pixels at or right of each crossing, as the bits of a word."""
+    """Returns a mask of the pixels at or right of each crossing, as bits of a word."""
     y, row = np.divmod(line, resolution)
     end = (edge + 1) % xs.shape[1]
     rise = ys[y, end] - ys[y, edge]
     climbed = (_row_centers(resolution)[row] - ys[y, edge]) * np.sign(rise)
     rise = np.abs(rise)
     start = xs[:, edge]
-    # The crossing is at start + climbed / rise * (end - start); the least column whose center is not left of it is a
-    # ceiling division.
+    # The crossing is at start + climbed / rise * (end - start). Ceiling division gives the first column at or right of
+    # the crossing.
     past_first_center = (start - _SUBPIXELS // 2) * rise + climbed * (xs[:, end] - start)
     column = -(-past_first_center // (_SUBPIXELS * rise))
-    # NumPy shifts by 64 or more to zero, which is right: a crossing beyond the last column whitens nothing.
+    # NumPy shifts by 64 or more to zero, as needed for a crossing beyond the last column.
     return np.left_shift(_ALL_COLUMNS, column.astype(np.uint64))

@@ -1,1 +1,1 @@
-"""A user's own images: a way to bring them is one file."""
+"""User data: images from arrays, folders, torch datasets and Hugging Face datasets."""

@@ -1,4 +1,4 @@
-"""Contents of a folder of pictures, listed on every access and read in full once."""
+"""Contents of a folder of pictures: the listing at each access, and a cached survey of all files."""
 
 import csv
 import hashlib
@@ -24,15 +24,15 @@ from unbraid.errors import DataError
 
 log = logging.getLogger(__name__)
 
-# Pillow knows these by name and has others read them: EPS files are programs, which it has run.
+# Formats that Pillow reads with external programs. EPS files are programs, which Pillow would execute.
 _NOT_READ = ("BUFR", "EPS", "GRIB", "HDF5", "MPEG", "WMF")
-_FILE = "file"  # the column that names the pictures
+_FILE = "file"  # the column of picture names
 
 
 @final
 @dataclass(frozen=True)
 class PictureFolder:
-    """Paths of a folder of pictures and of its optional file of labels."""
+    """Paths of a folder of pictures and of an optional file of labels."""
 
     folder: Path
     csv: Path | None
@@ -42,14 +42,14 @@ class PictureFolder:
 @final
 @dataclass(frozen=True)
 class Listing(Container):
-    """Listing of the pictures in a folder. Reading a picture that was modified after the listing raises an error."""
+    """Pictures listed in a folder. Reading a picture that was modified after the listing raises an error."""
 
     path: Path
     stamps: dict[str, list[int]]
-    """The stamp of each picture, by name."""
+    """Stamp of each picture by name."""
     num_others: int
     stamp: str
-    """Digest of all stamps, which changes if a picture or the file of labels is added, removed or written."""
+    """Digest of all stamps. The digest changes if a picture or the file of labels is added, removed or written."""
     is_settled: bool
     """Whether the last write is old enough for the stamp to detect any later write."""
 
@@ -88,16 +88,16 @@ class Survey:
 @final
 @dataclass(frozen=True)
 class Labeled:
-    """The used pictures, with their labels."""
+    """Pictures of the dataset, with their labels."""
 
     members: tuple[ArchiveMember, ...]
     table: LabelTable
     num_rows: int = 0
-    """The number of rows in the file of labels."""
+    """Number of rows in the file of labels."""
 
 
 def listing(place: PictureFolder) -> Listing:
-    """Lists the files with a suffix of a Pillow format. Hidden files and links to folders are skipped."""
+    """Lists the files with a suffix of a Pillow format, without hidden files and links to folders."""
     suffixes = _suffixes()
     found, num_others = [], 0
     try:
@@ -107,14 +107,15 @@ def listing(place: PictureFolder) -> Listing:
             else:
                 num_others += 1
         of_labels = None if place.csv is None else file_stamps.stamp(place.csv)
-    except (OSError, ValueError) as error:  # the latter of a name that no file can have
+    except (OSError, ValueError) as error:  # ValueError for an invalid file name
         where, reason = getattr(error, "filename", None), getattr(error, "strerror", None)
         raise DataError(
             f"{where or place.csv or place.folder} cannot be read ({reason or error}). Check the path."
         ) from None
     if not found:
         raise DataError(
-            f"{place.folder} holds no pictures, by their suffixes, and {num_others} other files. Name another folder."
+            f"{place.folder} has {num_others} files without the suffix of a picture format; expected pictures. Choose "
+            "another folder."
         )
     found.sort()
     digest = hashlib.sha256(json.dumps([found, of_labels]).encode()).hexdigest()
@@ -124,7 +125,7 @@ def listing(place: PictureFolder) -> Listing:
 
 
 def survey(place: PictureFolder) -> Survey:
-    """Returns the current contents of the folder, from the cache if no stamp has changed."""
+    """Surveys the folder, or returns the cached survey if no stamp has changed."""
     listed = listing(place)
     known = remembered(place)
     if known is not None and known.is_settled and known.stamp == listed.stamp:
@@ -135,7 +136,7 @@ def survey(place: PictureFolder) -> Survey:
 
 
 def remembered(place: PictureFolder) -> Survey | None:
-    """Returns the last survey of this folder, even if outdated."""
+    """Returns the cached survey of the folder, even if it is outdated, or None."""
     try:
         survey = (file_stamps.recalled(*_key(place)) or {})["survey"]
         counts = tuple((tuple(shape), int(count), str(first)) for shape, count, first in survey.pop("shapes")["counts"])
@@ -146,20 +147,21 @@ def remembered(place: PictureFolder) -> Survey | None:
 
 
 def labeled(place: PictureFolder, listed: Listing) -> Labeled:
-    """Returns the used pictures: the labeled ones if there is a file of labels, else all."""
+    """Returns the pictures with labels if there is a file of labels, else all pictures."""
     everything = listed.members()
     if place.csv is None:
         return Labeled(everything, LabelTable.from_columns((), len(everything)))
     header, rows = read_label_csv(place.csv)
     if header[0] in listed.stamps:
         raise DataError(
-            f"The first line of {place.csv} names the picture {header[0]!r}; expected columns such as file,size."
+            f"The first line of {place.csv} has the picture {header[0]!r}; expected column names such as file,size. "
+            "Add a header line."
         )
     members = tuple(member for member in everything if member.name in rows)
     if not members:
         raise DataError(
-            f"No picture in {place.folder} has a row in {place.csv}. It names {next(iter(rows), 'none')!r} first; the "
-            f"first picture is {everything[0].name!r}. Name the pictures by their paths below the folder."
+            f"No picture in {place.folder} has a row in {place.csv}. The first row has {next(iter(rows), 'none')!r}, "
+            f"and the first picture is {everything[0].name!r}. Use paths relative to the folder."
         )
     cells = zip(*(rows[member.name] for member in members), strict=True)
     try:
@@ -170,10 +172,10 @@ def labeled(place: PictureFolder, listed: Listing) -> Labeled:
 
 
 def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
-    """Returns the header of a UTF-8 CSV of labels, and the cells of each picture by its path below the folder.
+    """Reads a UTF-8 CSV of labels. Returns the header, and the cells of each picture by relative path.
 
-    The column `file`, or else the first, names the pictures. This column comes first in the header, and is not part of
-    the cells.
+    The column `file`, or else the first column, contains the paths. The header starts with this column, and the cells
+    do not include it.
     """
     try:
         with files.opened(path, "r", encoding="utf-8-sig", newline="") as stream:
@@ -182,21 +184,21 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
             file_at = header.index(_FILE) if _FILE in header else 0
             if len(header) < 2:
                 raise DataError(
-                    f"{path} names {len(header)} columns in its first line; expected file and one or more factors, "
-                    "separated by commas."
+                    f"The first line of {path} has {len(header)} columns; expected file and one or more factors. Use "
+                    "commas between columns."
                 )
             rows: dict[str, list[str]] = {}
             for row in filter(None, reader):
                 if len(row) != len(header):
                     raise DataError(
-                        f"Line {reader.line_num} of {path} has {len(row)} fields and the first line names "
-                        f"{len(header)}. Give each column a value."
+                        f"Line {reader.line_num} of {path} has {len(row)} fields; expected {len(header)}. Give each "
+                        "column a value."
                     )
                 cells = [cell.strip() for cell in row]
                 name = PurePosixPath(cells.pop(file_at)).as_posix()
                 if name in rows:
                     raise DataError(
-                        f"Line {reader.line_num} of {path} names {quoted(name)} again. Give each picture one row."
+                        f"Line {reader.line_num} of {path} is a second row for {quoted(name)}. Remove one row."
                     )
                 rows[name] = cells
     except UnicodeDecodeError as error:
@@ -205,12 +207,12 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
         ) from None
     except (csv.Error, OSError) as error:
         raise DataError(
-            f"{path} cannot be read as comma-separated values ({getattr(error, 'strerror', None) or error}). Name a "
-            "readable file with matching quotation marks, or leave it out."
+            f"{path} cannot be read as comma-separated values ({getattr(error, 'strerror', None) or error}). Give a "
+            "readable file with matching quotation marks, or omit csv."
         ) from None
     header.insert(0, header.pop(file_at))
     if bad := [name for name, times in Counter(header[1:]).items() if times > 1 or not name or not name.isprintable()]:
-        raise DataError(f"{path} has a column named {quoted(bad[0])}. Give each factor a different, printable name.")
+        raise DataError(f"{path} has a column named {quoted(bad[0])}. Use unique, printable column names.")
     return header, rows
 
 
@@ -232,7 +234,7 @@ def _look_through(place: PictureFolder, listed: Listing) -> Survey:
 
 
 def _walk(folder: Path, *, recursive: bool) -> Iterator[tuple[str, os.stat_result]]:
-    """Yields the files that are not hidden, with their paths below the folder."""
+    """Yields the relative path and status of each file that is not hidden."""
     waiting = [""]
     while waiting:
         prefix = waiting.pop()

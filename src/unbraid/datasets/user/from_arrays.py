@@ -1,4 +1,4 @@
-"""Images with or without factors from arrays, stored in an `.npz`."""
+"""Dataset of images with or without factors from arrays in an `.npz` file."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,27 +22,27 @@ from unbraid.datasets.user.labels import as_arrays, is_label, labels_in, ordered
 from unbraid.errors import DataError, SpecError
 
 _IMAGES_AT_ONCE = 4096
-# Fewer bytes are read into memory, where a file that is written again while they are in use cannot change them.
+# Smaller arrays are read into memory, so that a later write to the file cannot change them.
 _MAPPED_FROM_BYTES = 2**28
 
 
 @final
 @dataclass(frozen=True)
 class FromArrays(FactorDataset):
-    """Images from an `.npz` of plain arrays. `sha256` is the checksum of the whole file.
+    """Dataset of images from an `.npz` file of plain arrays.
 
-    On construction, the path becomes absolute, and a missing checksum is computed, so that a run records its training
-    data. Loading a file that has changed since raises an error. Large arrays of bytes stay in the file, memory-mapped.
+    Construction makes the path absolute, and computes the checksum of the file if `sha256` is empty, so that a run
+    records its training data. Loading a changed file raises an error. Large arrays of bytes are memory-mapped.
 
     The array `images` is required. Its axes are (image, height, width), (image, height, width, channel) or (image,
-    channel, height, width) with 1 or 3 channels. It holds bytes, booleans, or floats in [0, 1], which are rounded to
-    bytes. For an MLP with a Gaussian likelihood, the axes may also be (vector, number): vectors of any numbers, kept in
-    single precision.
+    channel, height, width) with 1 or 3 channels. Its values are bytes, booleans, or floats in [0, 1], which are rounded
+    to bytes. For an MLP with a Gaussian likelihood, the axes may also be (vector, number): vectors of any numbers,
+    stored in single precision.
 
     Optional arrays:
 
-    - `factors`: (image, factor). Integers are values of discrete factors, replaced by their rank among the values that
-      occur in their column (so 3, 7, 7, -1 becomes 1, 2, 2, 0); floats are values of continuous factors.
+    - `factors`: (image, factor). Integers are values of discrete factors, replaced by their rank among the distinct
+      values of the column (3, 7, 7, -1 becomes 1, 2, 2, 0). Floats are values of continuous factors.
     - `factor_names`: one per column. `factor_ordered`: False for a categorical column. `factor_known`: (image, factor),
       False where a label is missing.
     - `factor:NAME`, `category:NAME` (categorical) and `known:NAME`: one factor each, instead of a table. Files of codes
@@ -68,7 +68,7 @@ class FromArrays(FactorDataset):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.path:
-            raise SpecError("FromArrays: path is empty; name an .npz file, or hand arrays to FromArrays.from_arrays.")
+            raise SpecError("FromArrays: path is ''; expected an .npz file. Or pass arrays to FromArrays.from_arrays.")
         object.__setattr__(self, "path", files.absolute(self.path))
         sha256 = file_stamps.sha256_or_empty(self.sha256, Path(self.path), "FromArrays")
         object.__setattr__(self, "sha256", sha256)
@@ -85,18 +85,18 @@ class FromArrays(FactorDataset):
         weights: np.ndarray | Tensor | None = None,
         name: str = "",
     ) -> "FromArrays":
-        """Checks the arrays, saves them in the cache, so that runs can resume, and returns their config.
+        """Creates a dataset from arrays. Checks the arrays and saves them in the cache, so that runs can resume.
 
         Args:
-            images: The array `images` of the file.
+            images: The images, with the axes and types of the array `images` of a file.
             factors: A table, or a mapping, a DataFrame or a structured array with columns of integers (discrete),
-                floats (continuous) or words (categorical), as for `Codes.from_arrays`. Masked labels (numpy.ma)
+                floats (continuous) or strings (categorical), as for `Codes.from_arrays`. Masked labels (numpy.ma)
                 and null labels of a DataFrame are missing.
             factor_names: The names of the columns of a table.
-            missing: The value that marks missing labels, or a mapping from factor names to these values.
+            missing: The value that marks missing labels, or a mapping from factor names to such values.
             unordered: The names of additional categorical factors.
-            weights: The array `weights` of the file.
-            name: A name of the data, for titles of reports.
+            weights: The sampling weight of each image.
+            name: The name of the data in titles of reports.
         """
         pixels = _as_stored(plain_array("images", images))
         _channels_first_shape(pixels.shape)
@@ -106,7 +106,7 @@ class FromArrays(FactorDataset):
             arrays["weights"] = plain_array("weights", weights)
         labels_in(arrays, len(pixels))
         probabilities_in(arrays, len(pixels))
-        # Named by its checksum, so equal arrays are kept once.
+        # Named by the checksum, so that equal arrays are stored once.
         return cls(*file_stamps.keep(lambda stream: np.savez(stream, **cast(Any, arrays)), "arrays", ".npz"), name)
 
     @property
@@ -122,9 +122,9 @@ class FromArrays(FactorDataset):
         return self._shape[1:]
 
     def open(self, *, verify: bool = False) -> FactorImages:
-        """Returns the images. Large arrays of bytes stay in the file, memory-mapped, unless they are compressed.
+        """Returns the images. Large, uncompressed arrays of bytes are memory-mapped.
 
-        The checksum of a large file is only recomputed if the file was modified, or with `verify`.
+        The checksum of a large file is computed again only if the file was modified, or with `verify`.
         """
         path = self._file.path
         if self.sha256 and path.is_file():
@@ -166,11 +166,11 @@ class FromArrays(FactorDataset):
 def _factor_arrays(
     factors: Any, names: Sequence[str] | None, missing: Marks, unordered: Sequence[str]
 ) -> dict[str, np.ndarray]:
-    """Returns the factors as named arrays: a plain table unchanged, other forms as one array per factor."""
+    """Converts factors to named arrays: a plain table to one array, other types to one array per factor."""
     if factors is None:
         given = {"factor_names": names is not None, "missing": missing is not None, "unordered": len(unordered) > 0}
         if stray := [name for name, is_given in given.items() if is_given]:
-            raise DataError(f"{stray[0]} is given without factors. Give the factors too, or leave it out.")
+            raise DataError(f"Got {stray[0]} without factors. Pass factors too, or omit {stray[0]}.")
         return {}
     arrays: dict[str, np.ndarray] = {} if names is None else {"factor_names": np.array(names, dtype=np.str_)}
     are_words = not isinstance(factors, Tensor) and np.asarray(factors).dtype.kind in "US"
@@ -185,7 +185,7 @@ def _factor_arrays(
 
 
 def unlabeled(images: np.ndarray | Tensor) -> FactorImages:
-    """Returns images on the CPU, checked and converted as in `FromArrays`, without writing to the cache."""
+    """Converts arrays to images on the CPU, with the checks of `FromArrays` and without a file in the cache."""
     pixels = torch.from_numpy(_channels_first(_as_stored(plain_array("images", images))))
     return FactorImages(pixels, (), ())
 
@@ -198,12 +198,12 @@ def _as_stored(images: np.ndarray) -> np.ndarray:
 
 
 def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
-    with np.errstate(over="ignore"):  # numbers beyond single precision raise below
+    with np.errstate(over="ignore"):  # numbers beyond single precision raise an error below
         found = vectors.astype(np.float32)
     if num_bad := int((~np.isfinite(found)).any(axis=1).sum()):
         raise DataError(
-            f"{num_bad} of {len(found)} vectors hold NaN, infinity or a number beyond single precision; drop or fill "
-            "them. (A single image is images[None].)"
+            f"{num_bad} of {len(found)} vectors contain NaN, infinity or a number beyond single precision; expected "
+            "finite numbers. Drop these vectors. (Pass a single image as images[None].)"
         )
     return found
 
@@ -211,15 +211,15 @@ def _as_vectors(vectors: np.ndarray) -> Float32[np.ndarray, "image number"]:
 def as_bytes(images: np.ndarray) -> np.ndarray:
     """Converts booleans or floats in [0, 1] to bytes in the same layout. Returns bytes unchanged."""
     if images.size == 0:
-        raise DataError(f"images has shape {images.shape}; give at least one image of at least one pixel.")
+        raise DataError(f"images has shape {images.shape}; expected at least one image and one pixel. Add images.")
     if images.dtype == np.uint8:
         return images
     if images.dtype == np.bool_:
         return images.astype(np.uint8) * np.uint8(255)
     if images.dtype.kind != "f":
         raise DataError(
-            f"images holds {images.dtype}; give uint8 from 0 to 255, floats from 0 to 1, or booleans. "
-            "FromArrays(path) reads an .npz file."
+            f"images has dtype {images.dtype}; expected uint8 from 0 to 255, floats from 0 to 1, or booleans. Convert "
+            "images, or read an .npz file with FromArrays(path)."
         )
     _check_unit_interval(images)
     converted = np.empty(images.shape, dtype=np.uint8)
@@ -231,12 +231,12 @@ def as_bytes(images: np.ndarray) -> np.ndarray:
 
 def _checked_brightness(images: np.ndarray) -> np.ndarray:
     most = 0
-    # Most sets are bright enough in their first images, and the others need not be read.
+    # The first images of most datasets have bright pixels, so that the other images need not be read.
     for start in range(0, len(images), _IMAGES_AT_ONCE):
         if (most := max(most, int(images[start : start + _IMAGES_AT_ONCE].max()))) > 1:
             return images
     if most == 1:
-        raise DataError("images is at most 1 where 255 is white: nearly black. Multiply by 255, or give booleans.")
+        raise DataError("images has values up to 1; expected bytes up to 255. Multiply by 255, or pass booleans.")
     return images
 
 
@@ -244,17 +244,15 @@ def _check_unit_interval(images: np.ndarray) -> None:
     least, most = float(images.min()), float(images.max())
     if np.isnan(least):
         raise DataError(
-            f"images has {int(np.isnan(images).sum())} values that are NaN; find what made them, or drop those images."
+            f"images has {int(np.isnan(images).sum())} NaN values; expected floats from 0 to 1. Drop these images."
         )
     if least < 0 or most > 1:
-        fix = "convert with .astype(np.uint8)" if least >= 0 and 1 < most <= 255 else "rescale them"
-        raise DataError(
-            f"images holds floats from {least:g} to {most:g}; expected 0 to 1. If they are on another scale, {fix}."
-        )
+        fix = "Convert images with .astype(np.uint8)" if least >= 0 and 1 < most <= 255 else "Rescale images"
+        raise DataError(f"images has floats from {least:g} to {most:g}; expected 0 to 1. {fix}.")
 
 
 def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
-    """Converts the shape of an array of images to (image, channel, height, width). A vector is one row."""
+    """Converts the shape of an array of images to (image, channel, height, width). A vector becomes one row."""
     if len(shape) == 2:
         return shape[0], 1, 1, shape[1]
     if len(shape) == 3:
@@ -262,8 +260,8 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
     channels_first, channels_last = (shape[1] in (1, 3), shape[3] in (1, 3)) if len(shape) == 4 else (False, False)
     if channels_first and channels_last:
         raise DataError(
-            f"images has shape {shape}, where the channels could be the second or the last axis. Leave out an axis of "
-            "one channel, or pad the images."
+            f"images has shape {shape}; expected channels on only one of the second and the last axis. Remove an axis "
+            "of length 1, or pad the images."
         )
     if channels_first:
         return shape[0], shape[1], shape[2], shape[3]
@@ -271,7 +269,7 @@ def _channels_first_shape(shape: tuple[int, ...]) -> tuple[int, int, int, int]:
         return shape[0], shape[3], shape[1], shape[2]
     raise DataError(
         f"images has shape {shape}; expected (image, height, width), (image, height, width, channel) or (image, "
-        "channel, height, width) with 1 or 3 channels, or (vector, number)."
+        "channel, height, width) with 1 or 3 channels, or (vector, number). Reshape images."
     )
 
 

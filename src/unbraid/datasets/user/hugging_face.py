@@ -29,10 +29,9 @@ _WHERE = "the dataset"
 @final
 @dataclass(frozen=True)
 class FromHuggingFace(FactorDataset):
-    """Images of a `datasets.Dataset`, converted by `from_dataset` to a folder in the cache.
+    """Images of a Hugging Face `datasets.Dataset`, converted by `from_dataset` to a folder in the cache.
 
-    The config cannot recreate the images. If the folder was deleted, pass the dataset to `from_dataset` again, which
-    returns an equal config.
+    If the folder was deleted, pass the dataset to `from_dataset` again, which returns an equal config.
     """
 
     origin: ClassVar = "read"
@@ -46,7 +45,7 @@ class FromHuggingFace(FactorDataset):
         super().__post_init__()
         if not self.path:
             raise SpecError(
-                "FromHuggingFace: path is empty; call FromHuggingFace.from_dataset, which returns the config."
+                "FromHuggingFace: path is ''; expected a folder of converted images. Call FromHuggingFace.from_dataset."
             )
         file_stamps.check_sha256(self.sha256, "FromHuggingFace")
         object.__setattr__(self, "path", files.absolute(self.path))
@@ -63,15 +62,15 @@ class FromHuggingFace(FactorDataset):
         resolution: int | None = None,
         channels: int | None = None,
     ) -> "FromHuggingFace":
-        """Converts the images of a `datasets.Dataset` to the cache, and returns the config.
+        """Converts the images and factors of a `datasets.Dataset`, and saves them in the cache.
 
-        A column of class labels is a categorical factor. Integers, decimals and words become factors as in
+        A column of class labels becomes a categorical factor. Integers, decimals and strings become factors as in
         `FromFolder`. On-access transforms of the dataset (`set_transform`) are not applied.
 
         Args:
             dataset: One split of a dataset, not streamed.
-            image: The column of the images.
-            factors: The columns of the factors.
+            image: The name of the column of images.
+            factors: The names of the columns of factors.
             resolution: The height and width of the images, as in `FromFolder`.
             channels: 1 for gray, 3 for color, as in `FromFolder`.
         """
@@ -80,7 +79,7 @@ class FromHuggingFace(FactorDataset):
         _check_columns(dataset, image, names)
         pictures = _Pictures(dataset.with_format("arrow", columns=[image]), image)
         members = pictures.members()
-        hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "looking through a dataset of Hugging Face")
+        hashes, shapes = own_pictures.survey(pictures, members, _WHERE, "surveying a dataset of Hugging Face")
         framing = own_pictures.framing(shapes.image_shape(_WHERE, resolution, channels), resolution)
         columns = [_column(name, dataset.features[name], dataset.with_format(None)[name][:]) for name in names]
         table = LabelTable.from_columns(columns, len(members))
@@ -122,7 +121,7 @@ class FromHuggingFace(FactorDataset):
 
     @property
     def words(self) -> dict[str, tuple[str, ...]]:
-        """Values of each factor of class labels or words, in the order of their indices."""
+        """Category names of each categorical factor, in the order of value indices."""
         return {name: tuple(words) for name, words in self.store.facts.get("words", {}).items()}
 
     def open(self, *, verify: bool = False) -> FactorImages:
@@ -133,19 +132,17 @@ class FromHuggingFace(FactorDataset):
 
     def _checked_record(self) -> dict[str, Any]:
         if (record := self.store.record) is None:
-            raise DataError(f"{self.path} holds no converted images. {_AGAIN}")
+            raise DataError(f"{self.path} has no converted images. {_AGAIN}")
         if self.sha256 and (found := _checksum(record)) != self.sha256:
-            raise DataError(
-                f"{self.path} holds images with SHA-256 {found}, but the config expects {self.sha256}. {_AGAIN}"
-            )
+            raise DataError(f"{self.path} has images with SHA-256 {found}; the config expects {self.sha256}. {_AGAIN}")
         return record
 
 
-_AGAIN = "Pass the dataset to FromHuggingFace.from_dataset again: its images are stored nowhere else."
+_AGAIN = "Pass the dataset to FromHuggingFace.from_dataset again."
 
 
 def _checksum(record: dict[str, Any]) -> str:
-    """Computes the checksum of images, factors and names from the checksums of the files."""
+    """Computes a checksum of images, factors and category names from the checksums of the files."""
     content = {name: record.get(name) for name in ("shape", "factors", "files")}
     return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
@@ -154,28 +151,28 @@ def _check_columns(dataset: Any, image: str, factors: Sequence[str]) -> None:
     library = datasets_library()
     if not isinstance(dataset, library.Dataset):
         raise DataError(
-            f"FromHuggingFace.from_dataset expected a datasets.Dataset, got a {type(dataset).__name__}. Choose a "
-            "split, as in dataset['train'], and load it without streaming."
+            f"FromHuggingFace.from_dataset expected a datasets.Dataset, got a {type(dataset).__name__}. Select a "
+            "split, e.g. dataset['train'], and load the dataset without streaming."
         )
     columns = [image, *factors]
     if wrong := [name for name in columns if name not in dataset.features or columns.count(name) > 1]:
         raise DataError(
-            f"The columns {', '.join(columns)} were given; {wrong[0]!r} is not one of {', '.join(dataset.features)}, "
-            "or given twice. Name columns with image=... and factors=(...)."
+            f"Got the columns {', '.join(columns)}, where {wrong[0]!r} is missing or duplicate; expected names from "
+            f"{', '.join(dataset.features)}. Set image=... and factors=(...)."
         )
     if not isinstance(dataset.features[image], library.Image):
         raise DataError(
-            f"Column {image!r} of the dataset holds {dataset.features[image]}; expected pictures. Name another with "
-            f"image=..., or convert it with dataset.cast_column({image!r}, datasets.Image())."
+            f"Column {image!r} of the dataset has {dataset.features[image]}; expected images. Set image=... to another "
+            f"column, or convert the column with dataset.cast_column({image!r}, datasets.Image())."
         )
     if len(dataset) == 0:
-        raise DataError("The dataset has no rows. Give one with at least one image.")
+        raise DataError("The dataset has 0 rows; expected at least one image. Pass another dataset.")
 
 
 @final
 @dataclass(frozen=True)
 class _Pictures(Container):
-    """Encoded pictures in a column of a dataset."""
+    """Container of the encoded pictures in a column of a dataset."""
 
     rows: Any
     column: str
@@ -198,21 +195,21 @@ class _Pictures(Container):
             content = _content(block[row - first], member.name)
             if self.hashes and hashlib.sha256(content).digest() != self.hashes[row]:
                 raise DataError(
-                    f"The file of {member.name} was changed while it was read. Do not modify it during the conversion."
+                    f"The file of {member.name} was changed during the conversion. Leave it unchanged, and start again."
                 )
             yield content
 
 
 def _content(picture: dict[str, Any] | None, name: str) -> bytes:
-    """Returns the file content of a picture, which a dataset stores directly or as a path."""
+    """Returns the encoded bytes of a picture, which a dataset stores directly or as the path of a file."""
     if picture is None or (picture["bytes"] is None and picture["path"] is None):
-        raise DataError(f"{name} is missing. Filter such rows out: dataset.filter(...).")
+        raise DataError(f"{name} is missing. Remove rows without an image with dataset.filter(...).")
     if picture["bytes"] is not None:
         return bytes(picture["bytes"])
     path = picture["path"]
     if "://" in path:
         raise DataError(
-            f"{name} lies at {path}, which is not fetched here. Load the dataset so that it holds its pictures."
+            f"{name} has the location {path}; expected a local file. Load the dataset with its images included."
         )
     try:
         return read_bounded(Path(path))
@@ -221,42 +218,44 @@ def _content(picture: dict[str, Any] | None, name: str) -> bytes:
 
 
 def _column(name: str, feature: Any, rows: list[Any]) -> tuple[Labels, tuple[str, ...]]:
-    """Returns the labels of a column, and the words of its values if the factor is categorical."""
+    """Converts a column to labels. Also returns the category names of a categorical factor."""
     library = datasets_library()
     is_class = isinstance(feature, library.ClassLabel)
     dtype = feature.dtype if isinstance(feature, library.Value | library.ClassLabel) else ""
     if not re.fullmatch(r"u?int\d+|bool|float\d+|(large_)?string", dtype):
         raise DataError(
-            f"Column {name!r} holds {feature}; expected a class label, a number or a word per image. Omit the column."
+            f"Column {name!r} has {feature}; expected a class label, a number or a string per image. Omit the column."
         )
     column = masked_labels(rows, is_class=is_class)
     try:
         labels = Labels.from_column(name, column)
     except CodesError as error:
-        raise DataError(f"{error} Filter such rows out, or leave {name!r} out of factors.") from None
+        raise DataError(f"{error} Remove these rows, or omit {name!r} from factors.") from None
     if not is_class:
         return ranked(labels), () if labels.ordered else tuple(sorted(set(column.compressed().tolist())))
     if (most := int(labels.values.max())) >= feature.num_classes:
-        raise DataError(f"Column {name!r} has the label {most}; its classes are 0 to {feature.num_classes - 1}.")
+        raise DataError(
+            f"Column {name!r} has the label {most}; expected 0 to {feature.num_classes - 1}. Correct the labels."
+        )
     return replace(labels, ordered=False), tuple(feature.names)
 
 
 def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
-    """Returns a `datasets.Dataset` in memory, with one row per image.
+    """Converts a dataset to a Hugging Face `datasets.Dataset` in memory, with one row per image.
 
-    The column `image` holds lossless pictures; for vectors the column is called `vector`. Each factor has a column of
-    its name: class labels with their words if it is categorical, else value indices or floats. Missing labels
-    are None. `FromHuggingFace.from_dataset` is the inverse.
+    The column `image` has PNG pictures; for vectors the column is `vector`. Each factor is a column: class labels with
+    category names for a categorical factor, else value indices or floats. Missing labels are None. The inverse function
+    is `FromHuggingFace.from_dataset`.
     """
     library = datasets_library()
     if not isinstance(dataset, FactorDataset | FactorImages):
-        raise DataError(f"to_hugging_face was given {type(dataset).__name__}; expected a dataset, such as DSprites().")
+        raise DataError(f"to_hugging_face got {type(dataset).__name__}. Pass a dataset, such as DSprites().")
     images = dataset.open() if isinstance(dataset, FactorDataset) else dataset
     words = getattr(dataset, "words", {})
     is_vector = isinstance(dataset, FactorDataset) and dataset.holds_vectors
     name = "vector" if is_vector else "image"
     if taken := [labels.name for labels in images.factors if labels.name == name]:
-        raise DataError(f"A factor is called {taken[0]!r}, which is the name of the column of images. Rename it.")
+        raise DataError(f"A factor is named {taken[0]!r}, like the column of images. Rename the factor.")
     columns: dict[str, Any] = {name: list(_rows(images, is_vector=is_vector))}
     number = library.Sequence(library.Value("float32"), length=images.image_shape[2])
     features: dict[str, Any] = {name: number if is_vector else library.Image()}
@@ -267,7 +266,7 @@ def to_hugging_face(dataset: FactorDataset | FactorImages) -> Any:
 
 
 def _rows(images: FactorImages, *, is_vector: bool) -> Iterator[Any]:
-    """Yields vectors as lists, and images as PNG files in the format of `datasets`."""
+    """Yields the rows of the image column: vectors as lists, or images as PNG files in the format of `datasets`."""
     from PIL import Image
 
     for first in range(0, len(images), _IMAGES_PER_BLOCK):

@@ -1,4 +1,4 @@
-"""Pictures from a user's folder or dataset: survey of sizes, conversion to images, and stores in the cache."""
+"""Pictures of users: survey of sizes, conversion to images, and stores in the cache."""
 
 import hashlib
 import json
@@ -15,14 +15,14 @@ from unbraid.errors import DataError, SpecError
 
 _MAX_RESOLUTION = 4096
 _MAX_NAMED = 3
-# Part of the name of a store. Raise it when a change here or in `pictures` changes a pixel.
+# Version in the name of a store. Increase it when a change here or in `pictures` changes a pixel.
 _VERSION = 1
 
 
 @final
 @dataclass(frozen=True)
 class PictureShapes:
-    """Distinct shapes (channels, height, width) of pictures, with the count and the first picture of each."""
+    """Distinct shapes (channels, height, width) of pictures, with the count and the first picture of each shape."""
 
     counts: tuple[tuple[tuple[int, int, int], int, str], ...]
 
@@ -35,7 +35,10 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images, in color if any picture is. Without `resolution`, sizes must be equal."""
+        """Returns the shape of the images: in color if any picture is in color, unless `channels` is given.
+
+        Raises an error for pictures of different sizes without a `resolution`.
+        """
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
             return channels, resolution, resolution
@@ -49,30 +52,30 @@ class PictureShapes:
                 f"{count:,} of {height} x {width} such as {name}" for (height, width), (count, name) in common
             )
             raise DataError(
-                f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}. Make them equal, or give "
-                "a resolution."
+                f"The pictures in {where} have {len(sizes)} sizes (height x width): {listed}; expected one size. Set a "
+                "resolution, or resize the pictures."
             )
         ((height, width),) = sizes
         return channels, height, width
 
 
 def check_settings(name: str, resolution: int | None, channels: int | None) -> None:
-    """Raises an error for an invalid resolution or number of channels."""
+    """Checks the resolution and the number of channels."""
     if resolution is not None and not 1 <= resolution <= _MAX_RESOLUTION:
-        raise SpecError(f"{name}: resolution is {resolution}; give 1 to {_MAX_RESOLUTION} pixels, or leave it out.")
+        raise SpecError(f"{name}: resolution is {resolution}. Give 1 to {_MAX_RESOLUTION} pixels, or omit resolution.")
     if channels not in (None, 1, 3):
-        raise SpecError(f"{name}: channels is {channels}; give 1 (gray) or 3 (color), or leave it out.")
+        raise SpecError(f"{name}: channels is {channels}. Give 1 (gray) or 3 (color), or omit channels.")
 
 
 def framing(image_shape: tuple[int, int, int], resolution: int | None) -> pictures.Framing:
-    """Returns the conversion of pictures to images. A `resolution` resizes the largest central square."""
+    """Returns the options to convert pictures to images. With a `resolution`, the central square is resized."""
     return pictures.Framing(image_shape, crop=None if resolution is None else "largest")
 
 
 def survey(
     source: Container, members: Sequence[ArchiveMember], where: str, doing: str
 ) -> tuple[list[bytes], PictureShapes]:
-    """Returns the SHA-256 and the shapes of all pictures. Raises an error that counts unreadable pictures."""
+    """Computes the SHA-256 and the shape of each picture. Raises an error with the number of unreadable pictures."""
     hashes: list[bytes] = []
     shapes: list[tuple[str, tuple[int, int, int]]] = []
     flaws: dict[str, DataError] = {}
@@ -94,9 +97,9 @@ def survey(
 def images(
     source: Container, members: Sequence[ArchiveMember], frame: pictures.Framing, where: str, start: int
 ) -> Blocks:
-    """Yields the pictures from number `start` on, converted to images.
+    """Yields blocks of images converted from the pictures, from number `start` on.
 
-    If a picture cannot be decoded, the error counts all undecodable pictures, so that they can be fixed at once.
+    If a picture cannot be decoded, all remaining pictures are decoded too, and the error lists all unreadable pictures.
     """
     done = start
     try:
@@ -110,22 +113,22 @@ def images(
                 pictures.decode(content, source.named(member))
             except DataError as flaw:
                 flaws[member.name] = flaw
-            emit(Event("looking for more that cannot be read", number, len(rest), "pictures"))
+            emit(Event("searching for unreadable pictures", number, len(rest), "pictures"))
         raise (unreadable(where, flaws, len(members)) if flaws else error) from error
 
 
 def unreadable(where: str, flaws: Mapping[str, DataError], num_pictures: int) -> DataError:
-    """Returns the error for unreadable pictures, given the error of each picture by name."""
+    """Creates the error for unreadable pictures from the error of each picture by name."""
     named = ", ".join(list(flaws)[:_MAX_NAMED]) + (
         f" and {len(flaws) - _MAX_NAMED:,} more" if len(flaws) > _MAX_NAMED else ""
     )
     return DataError(
-        f"{len(flaws):,} of {num_pictures:,} pictures in {where} cannot be read: {named}. Save them again, or take "
-        f"them out. The first: {next(iter(flaws.values()))}"
+        f"{len(flaws):,} of {num_pictures:,} pictures in {where} cannot be read: {named}. Save or remove these "
+        f"pictures. The first error: {next(iter(flaws.values()))}"
     )
 
 
 def store_for(kind: str, *content: Any) -> ImageStore:
-    """Returns the store in the cache for this content."""
+    """Returns the store in the cache, named by a digest of the arguments."""
     digest = hashlib.sha256(json.dumps([_VERSION, *content]).encode()).hexdigest()[:16]
     return ImageStore(files.cache_folder() / "converted" / f"{kind}-{digest}")
