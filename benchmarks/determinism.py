@@ -25,7 +25,7 @@ from unbraid._internal.precision import Precision
 from unbraid.datasets.dataset import FactorImages
 from unbraid.objectives import FactorVAE, Objective
 from unbraid.training import Fleet, Member
-from unbraid.training.program import Programs
+from unbraid.training.compilation import CompileCache
 
 PRECISIONS: tuple[Precision, ...] = ("float32", "tf32", "bf16", "float64")
 OBJECTIVES: dict[str, Objective] = {"beta-TCVAE": BetaTCVAE(beta=6.0), "FactorVAE": FactorVAE(gamma=35.0)}
@@ -82,10 +82,10 @@ class Ways:
 
     def __init__(self, spec: RunSpec, images: FactorImages) -> None:
         self.precision = spec.precision
-        self._spec, self._images, self._programs = spec, images, Programs()
+        self._spec, self._images, self._cache = spec, images, CompileCache()
 
     def fleet(self, seeds: Sequence[int]) -> Fleet:
-        fleet = Fleet([Member(self._spec, seed) for seed in seeds], self._images, programs=self._programs)
+        fleet = Fleet([Member(self._spec, seed) for seed in seeds], self._images, cache=self._cache)
         fleet.prepare()
         return fleet
 

@@ -25,7 +25,7 @@ from benchmarks.sheet import Sheet, circumstances_of
 from unbraid import MLP, Autoencoder, BetaTCVAE, Conv, DSprites, RunSpec
 from unbraid.objectives import FactorVAE
 from unbraid.training import Fleet, Member
-from unbraid.training.program import Inductor, Programs
+from unbraid.training.compilation import CompileCache, Inductor
 
 COLUMNS = (
     "fleet",
@@ -76,7 +76,7 @@ def train_here(kind: Kind, *, deterministic: bool, num_steps: int, device: str, 
     spec = kind.spec(4 * num_steps, small=small)
     images = spec.training_data.load(device)
     members = [Member(spec, seed) for seed in range(2 if small else kind.num_members)]
-    fleet = Fleet(members, images, programs=Programs(Inductor(deterministic)))
+    fleet = Fleet(members, images, cache=CompileCache(Inductor(deterministic)))
     began = now(device)
     fleet.prepare()
     fleet.advance(log=False)

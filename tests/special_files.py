@@ -44,7 +44,7 @@ from unbraid.metrics.scorecard import Scorecard
 from unbraid.training.checkpoint import save_checkpoint, usable_checkpoints
 from unbraid.training.runs import History, Run
 from unbraid.training.runs.run_writer import RunWriter
-from unbraid.training.state import Carried, MemberState, Net
+from unbraid.training.state import MemberState, Net, TrainState
 
 _SECONDS_A_READER = 60
 _BYTES_A_READER = 2**29
@@ -96,7 +96,7 @@ def run_files(folder: Path, place: Callable[[Path], Any]) -> dict[str, Callable[
     for suffix in (".json", ".safetensors"):
         run = Run.place(folder / suffix, MLP_SPEC, 0)
         RunWriter(run).begin()
-        carried = Carried(Net({"0": torch.ones(1)}, {}), Net({}, {}), {})
+        carried = TrainState(Net({"0": torch.ones(1)}, {}), Net({}, {}), {})
         save_checkpoint(run, MemberState(5, carried, None, None), [], History())
         place(next((run.folder / "checkpoints").glob(f"*{suffix}")))
         readers[f"{suffix} of a checkpoint"] = partial(_checkpoints, run)

@@ -284,10 +284,10 @@ def trained_in_company(spec, images):
     states = [fleet.state(0), fleet.state(1)]
     for state in states:
         assert state.failed_at is None
-        assert all(bool(tensor.isfinite().all()) for tensor in tree_leaves(state.carried))
-        assert spec.critic is None or idle_weights(state.carried.critic) < state.carried.critic.weights.keys()
+        assert all(bool(tensor.isfinite().all()) for tensor in tree_leaves(state.tensors))
+        assert spec.critic is None or idle_weights(state.tensors.critic) < state.tensors.critic.weights.keys()
     # In one member or the other: the ReLUs of a net this small may all be dead from the start.
-    assert idle_weights(states[0].carried.model) & idle_weights(states[1].carried.model) == set()
+    assert idle_weights(states[0].tensors.model) & idle_weights(states[1].tensors.model) == set()
     return fleet
 
 
@@ -317,11 +317,11 @@ def test_it_trains_alike_in_company_and_after_a_break(spec, tmp_path):
     for _ in range(2):
         assert resumed.advance(log=False) == {}
     again = resumed.state(0)
-    assert all(tree_leaves(tree_map(torch.equal, again.carried, end.carried)))
+    assert all(tree_leaves(tree_map(torch.equal, again.tensors, end.tensors)))
 
     company = trained_in_company(spec, images)
-    before = named_leaves(halfway.carried)
-    for name, tensor in named_leaves(company.state(1).carried).items():
+    before = named_leaves(halfway.tensors)
+    for name, tensor in named_leaves(company.state(1).tensors).items():
         # Moments are gradients, as large as the weights of an objective make them; at the second step they have seen
         # weights that differ by rounding. A weight of 1000 on the distance from the capacity makes rounding larger, and
         # Adam turns it into steps.

@@ -59,7 +59,7 @@ def test_it_trains_a_model_and_its_critic_and_goes_on_after_a_break_to_the_bit(c
     for _ in range(15):
         joined.advance()
     assert torch.equal(joined.weights, whole.weights)
-    assert set(whole.state(0).carried.critic.optimizer_state) == set(cls().state)
+    assert set(whole.state(0).tensors.critic.optimizer_state) == set(cls().state)
 
 
 @every_optimizer

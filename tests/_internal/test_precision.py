@@ -169,7 +169,7 @@ def test_nets_run_in_the_type_asked_for_and_all_else_in_that_of_the_weights(prec
     assert types.pop("encoder") == types.pop("decoder") == {inside}
     assert types.keys() == {"images", "posterior", "codes", "prior", "likelihood", "critic", "decoded", "loss"}
     assert set().union(*types.values()) == {kept}
-    assert {tensor.dtype for tensor in (*losses.values(), *tree_leaves(fleet.state(0).carried))} == {kept}
+    assert {tensor.dtype for tensor in (*losses.values(), *tree_leaves(fleet.state(0).tensors))} == {kept}
     assert {tensor.dtype for tensor in fleet.model(0).state_dict().values()} == {kept}
 
 

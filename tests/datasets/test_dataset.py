@@ -51,7 +51,7 @@ def test_an_item_is_an_image_and_its_factors_by_name():
     batch, columns = images[0:2]
     assert torch.equal(batch, PIXELS / 255)
     assert columns["shape"].tolist() == [2, -1]
-    with pytest.raises(IndexError, match="image 2"):
+    with pytest.raises(IndexError, match="Image 2"):
         images[2]
     assert len(list(images)) == 2
 
@@ -88,7 +88,7 @@ def test_factors_are_ordered_unless_said_otherwise():
 
 
 def test_no_images_are_refused():
-    with pytest.raises(DataError, match="least one image"):
+    with pytest.raises(DataError, match="0 images"):
         FactorImages.from_table(PIXELS[:0], FACTORS[:0], TABLE)
 
 

@@ -38,7 +38,7 @@ def test_without_either_they_are_the_images_of_the_dataset():
     ("data", "message"),
     [
         (TrainingData(DATA, sampling=UniformJoint(("hue",))), "there.*'hue'"),
-        (TrainingData(DATA, subset=RowRange(0, 65)), "there are 64 images"),
+        (TrainingData(DATA, subset=RowRange(0, 65)), "for 64 images"),
     ],
 )
 def test_what_cannot_be_is_told_before_an_image_is_drawn(data, message, monkeypatch):

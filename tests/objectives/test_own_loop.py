@@ -51,15 +51,15 @@ def in_a_fleet(objective):
     critic = None if objective.critic_reads is None else Critic(hidden=(8,), channels=(4,))
     spec = replace(MLP_SPEC, objective=objective, model=model, critic=critic)
     fleet = Fleet([Member(spec, 3)], spec.training_data.load())
-    return fleet, fleet._steps.given(fleet._kept()), spec
+    return fleet, fleet._steps.step_inputs(fleet._static_inputs()), spec
 
 
 def loss_of(objective, model, fleet, given, spec):
     """The loss with the draws of the fleet, and the critic."""
-    inputs = fleet._steps._inputs(given)
+    inputs = fleet._steps._loss_inputs(given)
     critic = seeded(spec.make_critic, 0, "critic")
     if critic is not None:
-        weights = of_member(fleet._state.carried, 0).nets["critic"].weights
+        weights = of_member(fleet._state.tensors, 0).nets["critic"].weights
         critic = critic.to(spec.dtype)
         critic.load_state_dict(weights)
     noise = {"z": given.noise["first"][0]} | {name: draw[0] for name, draw in given.draws.items()}
@@ -82,11 +82,13 @@ def loss_of(objective, model, fleet, given, spec):
 def test_the_loss_and_its_gradients_are_those_of_a_fleet(name):
     objective = OBJECTIVES[name]
     fleet, given, spec = in_a_fleet(objective)
-    weights = of_member(fleet._state.carried, 0).nets["model"].weights
+    weights = of_member(fleet._state.tensors, 0).nets["model"].weights
     model = spec.model.build(spec.dataset.image_shape, seed=3).to(spec.dtype)
     model.load_state_dict(model.state_dict() | weights)
     loss, critic = loss_of(objective, model, fleet, given, spec)
-    gradient, (logged, _) = fleet._steps._gradients[True](given.learned, fleet._steps._inputs(given), given.progress)
+    gradient, (logged, _) = fleet._steps._gradients[True](
+        given.learned, fleet._steps._loss_inputs(given), given.progress
+    )
     torch.testing.assert_close(loss.shown, logged["loss"][0], rtol=1e-6, atol=1e-6)
     for part, value in loss.parts.items():
         torch.testing.assert_close(value, logged[part][0], rtol=1e-6, atol=1e-6)
@@ -111,14 +113,14 @@ def test_ten_lines_of_pytorch_train_the_model_of_a_fleet():
     model = spec.model.build(spec.dataset.image_shape, seed=0).to(spec.dtype)
     optimizer = torch.optim.Adam(model.parameters(), lr=spec.optimizer.learning_rate)
     for _ in range(spec.num_steps):
-        given = fleet._steps.given(fleet._kept())
-        x, noise = fleet._steps._inputs(given).x["first"][0], given.noise["first"][0]
+        given = fleet._steps.step_inputs(fleet._static_inputs())
+        x, noise = fleet._steps._loss_inputs(given).x["first"][0], given.noise["first"][0]
         loss = spec.objective.loss(model, x, dataset_size=36, progress=given.progress, noise=noise)
         optimizer.zero_grad()
         loss.total.backward()
         optimizer.step()
         fleet.advance()
-    trained = of_member(fleet._state.carried, 0).nets["model"].weights
+    trained = of_member(fleet._state.tensors, 0).nets["model"].weights
     for name, parameter in model.named_parameters():
         torch.testing.assert_close(parameter.detach(), trained[name], rtol=1e-6, atol=1e-6)
 

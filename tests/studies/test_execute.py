@@ -12,8 +12,8 @@ from unbraid.errors import SpecError, TrainingError, TrainingInterrupted
 from unbraid.metrics.scoring import Scoring
 from unbraid.studies import Setting, Study, collect, execute
 from unbraid.studies.execute import retry_study, run_study
-from unbraid.studies.needs import registered
 from unbraid.studies.plan import plan_study
+from unbraid.studies.requirements import registered
 from unbraid.studies.study import StudyOptions
 from unbraid.studies.tables import wide_markdown
 from unbraid.training import train
@@ -116,7 +116,7 @@ def test_before_arrays_go_every_score_that_a_study_of_the_folder_asks_is_compute
     other = replace(STUDY, name="other", metrics=("misjed",), settings=SETTINGS[:1])
     run_study(replace(other, settings=(replace(SETTINGS[0], seeds=(0,)),)), tmp_path, HERE)
     # Now it asks for the second seed too, which the next study trains and cuts down.
-    from unbraid.studies.needs import register
+    from unbraid.studies.requirements import register
 
     register(other, tmp_path)
     run_study(replace(STUDY, keep="scores", settings=SETTINGS[:1]), tmp_path, HERE)
@@ -177,7 +177,7 @@ def test_a_run_that_fails_is_told_at_once_and_the_others_go_on(tmp_path, caplog)
     study = Study("failing", (DIVERGING, SETTINGS[0]), metrics=("mig",))
     with caplog.at_level(logging.WARNING):
         outcome = run_study(study, tmp_path, HERE)
-    assert list(outcome.failures.values()) == ["its loss was above max_loss (-1e+06) at step 1"]
+    assert list(outcome.failures.values()) == ["the loss was above max_loss (-1e+06) at step 1"]
     assert outcome.failures
     assert outcome.num_scored == 2
     assert "max_loss" in caplog.text

@@ -49,7 +49,7 @@ SPECS = {
 
 
 def tensors(fleet, index):
-    return named_leaves(fleet.state(index).carried)
+    return named_leaves(fleet.state(index).tensors)
 
 
 def flat(fleet, index, which):

@@ -23,6 +23,6 @@ def stop():
 
 def stopped(specs, seeds, folder, at, **options):
     """Train until a signal comes at a step, and return the runs."""
-    with pytest.raises(TrainingInterrupted, match=f"Stopped at step {at}"):
+    with pytest.raises(TrainingInterrupted, match=f"Stopped by a signal at step {at}"):
         train(specs, seeds, folder=folder, watch=Stopwatch(at, stop), **options)
     return [Run.place(folder, spec, seed) for spec in specs for seed in seeds]

@@ -25,13 +25,13 @@ from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
 from unbraid.training.runs import History, Run
 from unbraid.training.runs.run_writer import RunWriter
-from unbraid.training.state import Carried, Member, MemberState, Net, layout, named_leaves
+from unbraid.training.state import Member, MemberState, Net, TrainState, layout, named_leaves
 
 
 def carried(weights, moments, of_critic, covariance, started):
     double = partial(torch.tensor, dtype=torch.float64)
     memory = zip(("first_moment", "second_moment"), moments, strict=True)
-    return Carried(
+    return TrainState(
         model=Net({"0": double(weights)}, {name: {"0": double(moment)} for name, moment in memory}),
         critic=Net({"0": torch.tensor(of_critic)}, {}),
         objective={"covariance": double(covariance), "started": double(started)},
@@ -50,7 +50,7 @@ def same(a, b):
     def equal(one, other):
         return torch.equal(one, other) and one.dtype == other.dtype
 
-    return (a.step, a.failed_at) == (b.step, b.failed_at) and all(tree_leaves(tree_map(equal, a.carried, b.carried)))
+    return (a.step, a.failed_at) == (b.step, b.failed_at) and all(tree_leaves(tree_map(equal, a.tensors, b.tensors)))
 
 
 @pytest.fixture
@@ -107,7 +107,7 @@ def test_the_weights_before_a_failure_are_kept_under_the_step_that_led_to_them_w
     assert path == run.folder / "checkpoints" / "last-good-0000000007.safetensors"
     remove_checkpoints(run)
     assert names(run) == ["last-good-0000000007.json", "last-good-0000000007.safetensors"]
-    assert torch.equal(load_file(path)["model.weights.0"], state(20).carried.model.weights["0"])
+    assert torch.equal(load_file(path)["model.weights.0"], state(20).tensors.model.weights["0"])
     record = json.loads(path.with_suffix(".json").read_text())
     assert (record["step"], record["failed_at"]) == (7, 8)
 
@@ -236,7 +236,7 @@ def test_the_checkpoint_of_another_run_is_refused(run, tmp_path):
     other = Run.place(tmp_path, replace(MLP_SPEC, optimizer=Adam(0.5)), 3)
     save(other, state(20))
     (other.folder / "checkpoints").rename(run.folder / "checkpoints")
-    with pytest.raises(RunError, match="checkpoint of another"):
+    with pytest.raises(RunError, match="checkpoint of a run"):
         loaded(run)
 
 
@@ -256,7 +256,7 @@ def test_another_format_is_passed_over_by_its_number(run, number):
     path.write_text(path.read_text().replace('"format": 4', f'"format": {number}'))
     states, said = loaded(run)
     assert states == {}
-    assert f"it has format {number}, written by unbraid" in said[0]
+    assert f"it has format {number} of unbraid" in said[0]
     assert "reads 4" in said[0]
 
 
@@ -266,7 +266,7 @@ def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):
     other = Run(run.folder, spec, 1)
     RunWriter(run).begin()
     save_checkpoint(run, Fleet([Member(spec, 0)], spec.training_data.load()).state(0), [run.name], History())
-    with pytest.raises(RunError, match=r"spec.json \(seed 1"):
+    with pytest.raises(RunError, match=r"expected seed 1"):
         usable_checkpoints(other, layout(spec))
 
 

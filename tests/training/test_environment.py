@@ -12,7 +12,7 @@ from tests.training.squares import MLP_SPEC
 from unbraid import __version__
 from unbraid.errors import TrainingInterrupted
 from unbraid.training import fleet_training, train
-from unbraid.training.program import Inductor
+from unbraid.training.compilation import Inductor
 from unbraid.training.runs import Run
 from unbraid.training.runs.run_folder import ENVIRONMENT
 from unbraid.training.runs.run_writer import RunWriter
@@ -40,7 +40,7 @@ def stopped_at(step):
 
 
 def interrupted(folder):
-    with pytest.raises(TrainingInterrupted, match="Stopped at step 3"):
+    with pytest.raises(TrainingInterrupted, match="Stopped by a signal at step 3"):
         train([SPEC], [0, 1], folder=folder, watch=stopped_at(3))
 
 

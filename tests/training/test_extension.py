@@ -111,7 +111,7 @@ def test_the_history_is_that_of_the_longer_run(tmp_path, monkeypatch):
 
 def test_a_run_without_its_state_is_refused(tmp_path):
     [run] = train([SHORT], [0], folder=tmp_path)
-    with pytest.raises(RunError, match=r"last step.*keep_state=True\) \(--keep-state\)"):
+    with pytest.raises(RunError, match=r"last step.*keep_state=True"):
         run.extend(10)
 
 
@@ -124,14 +124,14 @@ def test_a_run_without_its_state_is_refused(tmp_path):
 )
 def test_a_run_with_a_schedule_is_refused(tmp_path, changes, where):
     [run] = train([replace(SHORT, **changes)], [0], folder=tmp_path, options=TrainingOptions(keep_state=True))
-    with pytest.raises(SpecError, match=f"cannot be extended: {where} follows a schedule, which runs over all"):
+    with pytest.raises(SpecError, match=where):
         run.extend(10)
     assert len(list(tmp_path.iterdir())) == 1
 
 
 @pytest.mark.parametrize("num_steps", [6, 3])
 def test_a_run_is_not_made_shorter(short, num_steps):
-    with pytest.raises(SpecError, match="6 steps"):
+    with pytest.raises(SpecError, match="more than 6"):
         extend(short, num_steps)
 
 

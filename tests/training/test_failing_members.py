@@ -24,12 +24,12 @@ def test_a_member_that_fails_is_named_and_the_others_go_on(tmp_path):
         good, bad = train([SPEC, ABSURD], [0], folder=tmp_path)
     assert [run.status for run in (good, bad)] == ["finished", "failed"]
     kept = bad.folder / "checkpoints" / "last-good-0000000001.safetensors"
-    assert bad.failure == Failure(2, "its loss was not finite", kept)
+    assert bad.failure == Failure(2, "the loss was not finite", kept)
     assert bad.history["step"] == [1]
     assert said == [
         (
-            f"{bad.name}: its loss was not finite at step 2. It is frozen, its last good weights are kept, and the "
-            "others continue."
+            f"{bad.name}: the loss was not finite at step 2. Its last finite weights are saved, and the other "
+            "runs continue."
         )
     ]
     assert "step 2" in (bad.folder / "log.txt").read_text()
@@ -40,7 +40,7 @@ def test_a_loss_above_the_bound_is_a_failure(tmp_path):
     with pytest.raises(TrainingError, match=r"above max_loss \(1\)"):
         train([bound], [0], folder=tmp_path)
     failure = Run.place(tmp_path, bound, 0).failure
-    assert (failure.step, failure.reason) == (1, "its loss was above max_loss (1)")
+    assert (failure.step, failure.reason) == (1, "the loss was above max_loss (1)")
 
 
 def test_the_last_good_weights_of_a_member_that_failed_are_kept_and_nothing_else_is(tmp_path):
@@ -49,7 +49,7 @@ def test_the_last_good_weights_of_a_member_that_failed_are_kept_and_nothing_else
     fleet.advance()
     path = bad.failure.last_good
     assert sorted(path.parent.iterdir()) == [path.with_suffix(".json"), path]
-    for name, tensor in fleet.state(0).carried.model.weights.items():
+    for name, tensor in fleet.state(0).tensors.model.weights.items():
         torch.testing.assert_close(load_file(path)[f"model.weights.{name}"], tensor)
 
 
@@ -79,7 +79,7 @@ def test_a_failed_run_is_not_tried_again_unless_forced(tmp_path):
 
 
 def test_when_all_fail_training_stops_and_says_so_and_keeps_what_is_known(tmp_path):
-    with pytest.raises(TrainingError, match="2 of 2"):
+    with pytest.raises(TrainingError, match="All 2 runs"):
         train([replace(ABSURD, num_steps=10_000)], [0, 1], folder=tmp_path)
     for seed in (0, 1):
         run = Run.place(tmp_path, replace(ABSURD, num_steps=10_000), seed)

@@ -76,7 +76,7 @@ def test_a_model_that_cannot_encode_does_not_keep_the_others_from_it(fleet, runs
     fleet.restore(
         [
             fleet.state(0),
-            replace(broken, carried=tree_map(lambda tensor: torch.full_like(tensor, 1e38), broken.carried)),
+            replace(broken, tensors=tree_map(lambda tensor: torch.full_like(tensor, 1e38), broken.tensors)),
             fleet.state(2),
         ]
     )

@@ -137,7 +137,7 @@ def test_a_member_is_the_same_on_the_gpu(spec):
     # 1e-6, not 1e-8: a GPU sums in another order, and Adam divides by the root of small second moments.
     here, there = trained(seeds_of(spec, 3, 1)), trained(seeds_of(spec, 3, 1), device="cuda")
     torch.testing.assert_close(there.weights.cpu(), here.weights, rtol=0, atol=1e-6)
-    assert {tensor.device.type for tensor in tree_leaves(there.state(0).carried)} == {"cpu"}
+    assert {tensor.device.type for tensor in tree_leaves(there.state(0).tensors)} == {"cpu"}
 
 
 # ---- leaving and joining
@@ -164,9 +164,9 @@ def test_a_fleet_goes_on_from_its_states_to_the_same_bits(precision):
 def test_a_state_is_a_copy():
     fleet = Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load())
     state, model = fleet.state(0), fleet.model(0)
-    before = [tensor.clone() for tensor in (*tree_leaves(state.carried), *model.state_dict().values())]
+    before = [tensor.clone() for tensor in (*tree_leaves(state.tensors), *model.state_dict().values())]
     fleet.advance()
-    after = [*tree_leaves(state.carried), *model.state_dict().values()]
+    after = [*tree_leaves(state.tensors), *model.state_dict().values()]
     assert all(torch.equal(a, b) for a, b in zip(before, after, strict=True))
 
 

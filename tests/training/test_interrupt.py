@@ -115,7 +115,7 @@ def test_what_is_raised_is_a_keyboard_interrupt_that_names_the_runs_that_can_be_
     ]
     assert not error.at_once
     assert str(error) == (
-        "Stopped at step 3 of 10, as asked; a checkpoint is saved. Go on with the same command and --resume (in "
+        "Stopped by a signal at step 3 of 10 with a checkpoint. Resume with the same command and --resume (in "
         f"Python, resume=True). 2 runs can be resumed (the first is {error.runs[0].folder})."
     )
     [*runs] = train([SPEC], [0, 1], folder=tmp_path, resume=True)

@@ -22,9 +22,9 @@ from unbraid.models import Architecture, Autoencoder
 from unbraid.models.distributions import GaussianLatents
 from unbraid.objectives import VAE, AnchorVAE, BetaTCVAE, FactorVAE
 from unbraid.training import Critic
+from unbraid.training.compilation import CompileCache
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adam
-from unbraid.training.program import Programs
 from unbraid.training.state import Member, named_leaves
 
 DEVICE = "cuda"
@@ -80,13 +80,13 @@ def images_of(case, device=DEVICE):
 @functools.cache
 def programs_of(case):
     del case
-    return Programs()
+    return CompileCache()
 
 
 def fleet_of(case, device=DEVICE, specs=None, seeds=SEEDS):
     specs = specs or [CASES[case]] * len(seeds)
     members = [Member(spec, seed) for spec, seed in zip(specs, seeds, strict=True)]
-    return Fleet(members, images_of(case, device), programs=programs_of(case))
+    return Fleet(members, images_of(case, device), cache=programs_of(case))
 
 
 def prepared(case, **options):
@@ -120,7 +120,7 @@ def assert_close(ours, theirs, tolerance):
     gradients are all rounding.
     """
     for index in range(len(ours.members)):
-        states = [named_leaves(fleet.state(index).carried) for fleet in (ours, theirs)]
+        states = [named_leaves(fleet.state(index).tensors) for fleet in (ours, theirs)]
         assert states[0].keys() == states[1].keys()
         for name in states[0]:
             if name.startswith(("model.weights.", "critic.weights.")):
@@ -158,7 +158,7 @@ def test_in_bf16_losses_are_about_those_of_float32_and_weights_stay_float32():
     )
     torch.testing.assert_close(losses, train(reference), rtol=0.02, atol=0)
     assert not torch.equal(fleet.weights, reference.weights)
-    assert {tensor.dtype for tensor in (*tree_leaves(fleet.state(0).carried), losses)} == {torch.float32}
+    assert {tensor.dtype for tensor in (*tree_leaves(fleet.state(0).tensors), losses)} == {torch.float32}
 
 
 def test_every_part_of_the_loss_is_logged_and_is_not_overwritten_by_the_next_step():

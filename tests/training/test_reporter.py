@@ -118,6 +118,6 @@ def test_a_plan_names_the_fleets_and_the_memory():
     memory = Memory(per_member=310_000_000, beside=0, free=139_000_000_000)
     assert plan_text([3, 1], 100, CPU, memory) == (
         "4 models in 2 fleets, one after the other (3 + 1), 100 steps each, on cpu. "
-        "A model takes at most 310 MB, and 139 GB are free."
+        "A model needs at most 310 MB, and 139 GB are free."
     )
     assert plan_text([1], 5, CPU, None) == "1 model, 5 steps each, on cpu."

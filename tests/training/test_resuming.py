@@ -136,7 +136,7 @@ def test_a_fleet_of_its_own_is_taken_up_as_it_was_left_beside_runs_that_were_nev
 def test_a_finished_run_in_whose_folder_another_seed_lies_is_not_taken_for_it(tmp_path):
     [first, second] = train([SPEC], [0, 1], folder=tmp_path)
     (first.folder / "spec.json").write_bytes((second.folder / "spec.json").read_bytes())
-    with pytest.raises(RunError, match="spec of another"):
+    with pytest.raises(RunError, match="not the spec of"):
         train([SPEC], [0], folder=tmp_path)
 
 
@@ -147,7 +147,7 @@ def test_runs_made_by_another_version_are_named_in_one_warning(tmp_path, monkeyp
     with warned() as said:
         runs = train([SPEC], [0, 1, 2], folder=tmp_path)
     assert len(said) == 1
-    assert f"2 of the runs that were found were made by unbraid 0.0.9 (the first is {runs[0].folder})" in said[0]
+    assert f"2 existing runs were trained by unbraid 0.0.9 (the first is {runs[0].folder})" in said[0]
 
 
 def test_a_folder_in_place_of_a_file_of_an_unfinished_run_is_told(tmp_path):

@@ -25,7 +25,7 @@ SPEC = replace(MLP_SPEC, num_steps=12, sampling=DESIGN, objective=BetaTCVAE(esti
 def inputs_at(fleet, step):
     """What the members see at this step."""
     fleet.restore([replace(fleet.state(index), step=step) for index in range(len(fleet.members))])
-    return fleet._steps._inputs(fleet._steps.given(fleet._kept()))
+    return fleet._steps._loss_inputs(fleet._steps.step_inputs(fleet._static_inputs()))
 
 
 def seen_rows(spec, num_steps):
@@ -111,6 +111,6 @@ def test_specs_that_sample_differently_train_in_fleets_of_their_own(tmp_path):
 
 
 def test_a_batch_larger_than_the_subset_leaves_no_run_behind(tmp_path):
-    with pytest.raises(SpecError, match="6 images"):
+    with pytest.raises(SpecError, match="at most 6"):
         train([replace(MLP_SPEC, subset=ChosenValues("row", (0,)))], [0], folder=tmp_path)
     assert not list(tmp_path.iterdir())

@@ -46,7 +46,7 @@ def test_out_of_memory_halves_the_fleet_and_goes_on_from_the_last_checkpoints(tm
     assert [progress.done for progress in watch.seen][:6] == [1, 2, 3, 4, 5, 5]
     assert all(run.history["step"] == list(range(1, 11)) for run in runs)
     assert [words in message for words, message in zip(("5 models", "3 models"), said, strict=True)] == [True, True]
-    assert "Going on with 3." in said[0]
+    assert "Continuing with 3." in said[0]
 
 
 def test_out_of_memory_before_a_checkpoint_starts_afresh_with_the_same_result(tmp_path, monkeypatch):

@@ -126,8 +126,8 @@ def test_a_finished_run_says_that_it_lacks_what_is_asked_for(kept, caplog):
     with caplog.at_level(logging.WARNING):
         train([SPEC], [0, 1], folder=folder, options=TrainingOptions(snapshots=[5, 7, 10], keep_state=True))
     lacking, stateless = caplog.messages
-    assert lacking.startswith("2 of the runs that were found have not kept a snapshot of step 7")
-    assert "kept the state" in stateless
+    assert lacking.startswith("2 existing runs do not have a snapshot of step 7")
+    assert "the state" in stateless
     assert everything(folder) == before
 
 
@@ -136,7 +136,7 @@ def test_a_step_that_a_resumed_run_has_passed_is_told(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         [run] = train([SPEC], [0], folder=tmp_path, resume=True, options=TrainingOptions(snapshots=[3, 6]))
     [message] = caplog.messages
-    assert message.startswith(f"A snapshot of step 3 was requested, and {run.name} resumes from step 4. To have it,")
+    assert message.startswith(f"The snapshot of step 3 cannot be saved, because {run.name} resumes from step 4.")
     assert run.snapshots == (6,)
 
 
@@ -159,11 +159,11 @@ def test_a_snapshot_of_another_run_is_refused(kept, tmp_path):
     run = replace(kept[0], folder=shutil.copytree(kept[0].folder, tmp_path / kept[0].name))
     shutil.rmtree(run.folder / "snapshots")
     shutil.copytree(kept[1].folder / "snapshots", run.folder / "snapshots")
-    with pytest.raises(RunError, match="checkpoint of another"):
+    with pytest.raises(RunError, match="checkpoint of a run"):
         run.model(step=5)
 
 
 def test_a_member_that_has_failed_keeps_none_from_then_on(tmp_path):
-    with pytest.raises(TrainingError, match="run is left"):
+    with pytest.raises(TrainingError, match="1 runs failed"):
         train([ABSURD], [0], folder=tmp_path, options=TrainingOptions(snapshots=[1, 5]))
     assert Run.place(tmp_path, ABSURD, 0).snapshots == (1,)

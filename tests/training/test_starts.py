@@ -15,7 +15,7 @@ from unbraid.training.state import Member, MemberState
 
 @pytest.fixture(scope="module")
 def carried():
-    return Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load()).state(0).carried
+    return Fleet([Member(MLP_SPEC, 0)], MLP_SPEC.dataset.load()).state(0).tensors
 
 
 @pytest.fixture
@@ -89,8 +89,8 @@ def test_the_states_are_those_of_the_checkpoints(runs, carried):
     [start] = starts(runs[:2])
     first, second = start.states()
     assert (first.step, second.step) == (10, 10)
-    assert all(tree_leaves(tree_map(torch.equal, first.carried, carried)))
-    assert all(tree_leaves(tree_map(torch.equal, second.carried, changed)))
+    assert all(tree_leaves(tree_map(torch.equal, first.tensors, carried)))
+    assert all(tree_leaves(tree_map(torch.equal, second.tensors, changed)))
 
 
 def test_a_start_is_split_with_its_checkpoints(runs, carried):

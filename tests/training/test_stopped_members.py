@@ -42,7 +42,7 @@ def test_a_gradient_whose_square_overflows_is_a_failure_and_not_a_standstill():
     fleet = Fleet([Member(spec, 0)], spec.dataset.load())
     assert bool(fleet.advance()["loss"].isfinite())
     assert not bool(fleet.alive.any())
-    moments = fleet.state(0).carried.model.optimizer_state["second_moment"].values()
+    moments = fleet.state(0).tensors.model.optimizer_state["second_moment"].values()
     assert moments
     assert all(bool(moment.isfinite().all()) for moment in moments)
 

@@ -339,4 +339,4 @@ def check_names(names: Sequence[str], owner: str, field: str = "factors", count:
             f"{owner}: {field} is {', '.join(names) or 'empty'}; expected {count or 'at least one'} of the names."
         )
     if len(set(names)) < len(names):
-        raise SpecError(f"{owner}: {field} is {', '.join(names)}; expected different names. Remove the duplicate.")
+        raise SpecError(f"{owner}: {field} is {', '.join(names)}; expected no duplicates. Remove the duplicate.")

@@ -213,9 +213,7 @@ class ChenDesign(Joint):
         super().__post_init__()
         check_names(self.factors, "ChenDesign", count=2)
         if not (math.isfinite(self.ratio) and self.ratio > 1):
-            raise SpecError(
-                f"ChenDesign: ratio is {self.ratio}; expected a finite number > 1 (largest over smallest probability)."
-            )
+            raise SpecError(f"ChenDesign: ratio is {self.ratio}; expected a finite number > 1. Use e.g. ratio=4.0.")
 
     def table(self, sizes: tuple[int, ...]) -> Float64[Tensor, "first second"]:
         _check_sizes(self, sizes)

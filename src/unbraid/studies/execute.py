@@ -19,8 +19,8 @@ from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupt
 from unbraid.studies.cluster.driver import Driver, FleetTask, Workers, num_workers, start_processes
 from unbraid.studies.cluster.fleet_task import finish_transfers, fleet_request, last_line, receive
 from unbraid.studies.index import read_records
-from unbraid.studies.needs import Retention, questions_to_json, register, registered
 from unbraid.studies.plan import Speed, StudyFleet, StudyPlan, plan_study
+from unbraid.studies.requirements import Retention, questions_to_json, register, registered
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Study, StudyOptions, StudyRun
 from unbraid.training.interrupt import terminable
@@ -128,7 +128,7 @@ class _Execution:
         if count is None:
             on_gpu = max(1, min(usable_cores() - 1, _MAX_SCORERS_ON_A_GPU))
             count = usable_cores() if self._scoring_device == "cpu" else on_gpu
-        self._scorers = WorkerPool("unbraid.studies.needs:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
+        self._scorers = WorkerPool("unbraid.studies.requirements:score_run", [{"OMP_NUM_THREADS": "1"}] * count)
         self._outcome = Outcome()
         self._by_name: dict[str, StudyRun] = {}
         self._seconds_of_scoring = 0.0

@@ -14,7 +14,7 @@ from unbraid.studies.claims.claim import Claim
 from unbraid.studies.claims.judgment import LEVEL
 from unbraid.studies.claims.quantities import MIN_SEEDS, computed
 from unbraid.studies.index import read_records
-from unbraid.studies.needs import Questions
+from unbraid.studies.requirements import Questions
 from unbraid.studies.run_records import RunRecord
 from unbraid.studies.study import Setting, Study, StudyRun
 from unbraid.training.batches import load_or_stream

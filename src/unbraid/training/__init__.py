@@ -1,4 +1,4 @@
-"""Training: from specs to runs."""
+"""Training of models from specs."""
 
 from unbraid._internal.progress import Event as Event
 from unbraid._internal.progress import emit as emit

@@ -1,4 +1,4 @@
-"""Batches of images for each member at each step."""
+"""Batches of images for each member of a fleet at each step."""
 
 from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -18,10 +18,10 @@ from unbraid.training.runs.spec import RunSpec
 
 @final
 class Batches:
-    """Draws the batches of each member, as a function of its seed and the epoch.
+    """Row numbers of the batches of each member, as a function of the member's seed and the step.
 
-    Without weights, an epoch is a random order of all images, cut into batches. An incomplete last batch is dropped.
-    With weights p(n), every batch is drawn from p with replacement.
+    Without weights, an epoch is a random permutation of all images, split into batches. An incomplete last batch is
+    dropped. With weights p(n), every batch is drawn from p with replacement.
     """
 
     def __init__(
@@ -46,9 +46,9 @@ class Batches:
         return self._num_images // self._batch_size
 
     def source(self, step: int) -> Int64[Tensor, "member image"] | Float64[Tensor, " image"]:
-        """Returns the source tensor for the rows of this step: the order of this epoch, or the cumulative weights.
+        """Returns the tensor for `taken_from`: the permutation of the epoch, or the cumulative weights.
 
-        Its memory address never changes.
+        The memory address of the tensor never changes.
         """
         if self._cumulative is not None:
             return self._cumulative
@@ -59,27 +59,27 @@ class Batches:
         return self._order
 
     def taken_from(self, source: Tensor, step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """Returns the rows of the batch at this step. `step` is a tensor on the device, counted from 0."""
+        """Returns the row numbers of the batches at this step. `step` is a tensor on the device, counted from 0."""
         if self._cumulative is not None:
             return draws.by_weight(self._seeds, self._stream, step, source, self._batch_size)
         first = step.to(source.device) % self.steps_per_epoch * self._batch_size
         return source.index_select(1, first + torch.arange(self._batch_size, device=source.device))
 
     def rows(self, step: int) -> Int64[Tensor, "member batch"]:
-        """Returns the rows of the batch at this step, counted from 0."""
+        """Returns the row numbers of the batches at this step, counted from 0."""
         return self.taken_from(self.source(step), torch.full((), step, device=self._seeds.device))
 
 
-# One batch is on its way to the device while the next is read.
+# Number of batches read in advance: one is copied to the device while the next is read.
 _STEPS_AHEAD = 2
 
 
 @final
 class Feed:
-    """Supplies the batches of each member, the same from memory and from the disk.
+    """Loader of the batches of each member, with equal batches from memory and from the disk.
 
-    A separate thread gathers streamed pixels a few steps ahead, while the fleet computes. `supply` runs on the host;
-    `rows` and `images` are functions of tensors, which a GPU graph can record.
+    A separate thread reads streamed pixels a few steps in advance while the fleet computes. `supply` runs on the host.
+    `rows` and `images` are functions of tensors, which a CUDA graph can record.
     """
 
     def __init__(
@@ -94,7 +94,7 @@ class Feed:
         self._arrived: dict[str, Tensor] = {}
 
     def supply(self, step: int) -> dict[str, Tensor]:
-        """Returns the tensors for the batches of this step, counted from 0. Their memory addresses never change."""
+        """Returns tensors for the batches of this step, counted from 0. The memory addresses never change."""
         if self._reader is None:
             return {"source": self._batches.source(step)}
         for ahead in range(step, step + 1 + _STEPS_AHEAD):
@@ -107,19 +107,19 @@ class Feed:
         return self._arrived
 
     def rows(self, supplied: Mapping[str, Tensor], step: Int64[Tensor, ""]) -> Int64[Tensor, "member batch"]:
-        """Returns the rows of the batches at this step."""
+        """Returns the row numbers of the batches at this step."""
         return supplied["rows"] if self._reader else self._batches.taken_from(supplied["source"], step)
 
     def images(
         self, supplied: Mapping[str, Tensor], rows: Int64[Tensor, "member batch"]
     ) -> Float[Tensor, "member batch channel height width"]:
-        """Returns the images of these rows as network inputs, on the device."""
+        """Returns images by row number as network inputs on the device."""
         return inputs(supplied["pixels"]) if self._reader else self._images.batch(rows)
 
     def batch(
         self, step: int
     ) -> tuple[Int64[Tensor, "member batch"], Float[Tensor, "member batch channel height width"]]:
-        """Returns the rows of this step and their images."""
+        """Returns the row numbers and the images of the batches at this step."""
         supplied = self.supply(step)
         rows = self.rows(supplied, torch.full((), step, device=self._images.device))
         return rows, self.images(supplied, rows)
@@ -130,23 +130,23 @@ class Feed:
         Int64[Tensor, "member batch"],
         UInt8[Tensor, "member batch channel height width"] | Float32[Tensor, "member batch channel height width"],
     ]:
-        """Returns the rows and pixels of a step. Runs in the reader thread, the only thread that uses the batches."""
+        """Reads the row numbers and pixels of a step, in the reader thread. Other threads do not use `Batches`."""
         rows = self._batches.rows(step)
         pixels = self._images.pixels[rows]
         if self._images.device.type == "cuda" and pixels.device.type == "cpu":
-            # Only from pinned memory does a copy to the GPU run beside its work.
+            # A copy to the GPU is asynchronous only from pinned memory.
             return rows.pin_memory(), pixels.pin_memory()
         return rows, pixels
 
 
-# The rest is for weights, activations and the codes of all images.
+# Fraction of the free memory for images. The rest is for weights, activations and the codes of all images.
 _SHARE_FOR_IMAGES = 0.5
 
 
 def load_or_stream(spec: RunSpec, device: torch.device | str, *, stream: bool | None = None) -> FactorImages:
-    """Returns the images of the spec, loaded into device memory or streamed from disk.
+    """Opens the images of a spec: loads all images into device memory, or streams batches from disk.
 
-    By default, images are streamed if they need more than half of the free memory. Batches are the same either way.
+    By default, images are streamed if they need more than half of the free memory. Both ways give the same batches.
     With `stream=True`, the checksum is not computed, because that would read all images.
     """
     device = torch.device(device)

@@ -1,9 +1,9 @@
 """Checkpoints of one member: the last two, each a safetensors file and a JSON file with the checksum of both.
 
 The tensors are written first and the JSON last. A checkpoint with a missing JSON or a wrong checksum is incomplete or
-damaged; the previous checkpoint is used instead.
+damaged, and the previous checkpoint is used instead.
 
-The last good weights of a failed member, snapshots and final states use the same file format.
+The last finite weights of a failed member, snapshots and final states use the same file format.
 """
 
 import contextlib
@@ -28,24 +28,24 @@ from unbraid.training.runs.trained_model import (
     read_checkpoint,
     tensors_beside,
 )
-from unbraid.training.state import Carried, MemberState, Net, from_named, named_leaves
+from unbraid.training.state import MemberState, Net, TrainState, from_named, named_leaves
 
 log = logging.getLogger(__name__)
 
 _NUM_KEPT = 2
 _LEAST_SECONDS = 60.0
-# The time between two checkpoints over the time that one takes: less than 2 % of a long training goes into them.
+# Ratio of the time between two checkpoints to the time of writing one, so that checkpoints take less than 2 %.
 _SECONDS_PER_SECOND = 50.0
-# The assumed speed of the disk for the first checkpoint, before one has been timed.
+# Assumed speed of the disk, until the first checkpoint is timed.
 _BYTES_PER_SECOND = 5e8
 
 
 @final
 @dataclass(frozen=True)
 class Checkpoint:
-    """A usable checkpoint.
+    """Complete and undamaged checkpoint of a run.
 
-    `fleet` lists the names of all runs in the fleet, including its own. `history` is the history up to this step.
+    `fleet` lists the names of all runs in the fleet, including this run. `history` is the history up to this step.
     """
 
     path: Path
@@ -55,11 +55,11 @@ class Checkpoint:
 
 
 def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Writes the state and the history so far, then removes all but this checkpoint and the previous one."""
+    """Writes the state and the history so far, then removes all checkpoints except this and the previous one."""
     path = run.folder / "checkpoints" / f"step-{state.step:010d}.json"
     _write(path, run, state, fleet, history)
-    # Later ones too: the process died while it saved the checkpoints of a fleet, and they would displace the step that
-    # all members have.
+    # Also removes later checkpoints, written by a process that died before all members were saved. Otherwise the step
+    # that all members share could be removed.
     kept = [each for each in run.checkpoints.values() if each.exists() and each <= path][-_NUM_KEPT:]
     for each in run.checkpoints.values():
         if each not in kept:
@@ -67,7 +67,7 @@ def save_checkpoint(run: Run, state: MemberState, fleet: Sequence[str], history:
 
 
 def save_last_good(run: Run, state: MemberState) -> Path:
-    """Saves the weights of a member before its failed step, and returns the path of their file."""
+    """Saves the weights of a member before its failed step. Returns the path of the file."""
     assert state.failed_at is not None
     good = replace(state, step=state.failed_at - 1)
     path = run.folder / "checkpoints" / f"last-good-{good.step:010d}.json"
@@ -77,28 +77,28 @@ def save_last_good(run: Run, state: MemberState) -> Path:
 
 
 def save_snapshot(run: Run, state: MemberState) -> None:
-    """Saves the weights of the model after this step. Snapshots are never removed."""
-    weights = Carried(Net(state.carried.model.weights, {}), Net({}, {}), {})
-    _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, carried=weights), ())
+    """Saves the model weights of this step as a snapshot. Snapshots are never removed."""
+    weights = TrainState(Net(state.tensors.model.weights, {}), Net({}, {}), {})
+    _write(run.folder / "snapshots" / f"step-{state.step:010d}.json", run, replace(state, tensors=weights), ())
 
 
 def save_state(run: Run, state: MemberState, fleet: Sequence[str], history: History) -> None:
-    """Saves the state of the last step, so that a longer run can continue from it."""
+    """Saves the state of the last step, from which `extend` continues."""
     _write(run.folder / STATE, run, state, fleet, history)
 
 
-def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
+def usable_checkpoints(run: Run, layout: TrainState) -> dict[int, Checkpoint]:
     """Returns the usable checkpoints by step. Damaged checkpoints are skipped with a warning."""
     found: dict[int, Checkpoint] = {}
     for path in run.checkpoints.values():
         try:
             record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
             from_named(tensors, layout)
-            history = History.from_csv(record["history"])  # history.csv may have been damaged since
+            history = History.from_csv(record["history"])  # not from history.csv, which may be damaged
             found[record["step"]] = Checkpoint(path, record["step"], tuple(record["fleet"]), history)
         except ValueError as error:
             log.warning(
-                "%s: checkpoint %s cannot be used (%s); an earlier one is taken, or training starts afresh.",
+                "%s: checkpoint %s cannot be used (%s). Training resumes from an earlier checkpoint, or from step 0.",
                 run.name,
                 path.stem,
                 error,
@@ -106,8 +106,8 @@ def usable_checkpoints(run: Run, layout: Carried) -> dict[int, Checkpoint]:
     return found
 
 
-def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> MemberState:
-    """Returns the state stored in a usable checkpoint."""
+def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: TrainState) -> MemberState:
+    """Loads the state in a usable checkpoint."""
     record, tensors = read_checkpoint(checkpoint.path, run.spec.digest, run.seed)
     return MemberState(record["step"], from_named(tensors, layout), record["failed_at"], record["reason"])
 
@@ -115,7 +115,7 @@ def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: Carried) -> Member
 def remove_later(run: Run, step: int) -> None:
     """Removes the checkpoints after `step`, the step from which the run resumes.
 
-    Not all members of the fleet have these checkpoints. If kept, they would displace the step that all members share.
+    Other members of the fleet lack these checkpoints, which would displace the step that all members share.
     """
     for later, path in run.checkpoints.items():
         if later > step:
@@ -123,15 +123,15 @@ def remove_later(run: Run, step: int) -> None:
 
 
 def remove_checkpoints(run: Run) -> None:
-    """Removes all checkpoints but the last good weights of a run that failed."""
+    """Removes all checkpoints of a run, except the last finite weights of a failed run."""
     for path in run.checkpoints.values():
         _remove(path)
-    with contextlib.suppress(OSError):  # it does not exist, or holds other files
+    with contextlib.suppress(OSError):  # the folder does not exist, or contains other files
         (run.folder / "checkpoints").rmdir()
 
 
 def _write(path: Path, run: Run, state: MemberState, fleet: Sequence[str], history: History | None = None) -> None:
-    tensors = named_leaves(state.carried)
+    tensors = named_leaves(state.tensors)
     record = {
         "format": CHECKPOINT_FORMAT,
         "unbraid": __version__,
@@ -157,10 +157,10 @@ def _remove(path: Path) -> None:
 
 @final
 class CheckpointTimes:
-    """Decides when a checkpoint is due: every `every` steps or, if None, by the clock.
+    """Schedule of checkpoints: every `every` steps or, if None, by the time since the last checkpoint.
 
-    By the clock, the pause is fifty times the duration of the last checkpoint, and at least one minute. The duration
-    of the first checkpoint is estimated from its size, `num_bytes`. The clock must be monotonic.
+    This time is fifty times the duration of the last checkpoint, and at least one minute. The duration of the first
+    checkpoint is estimated from its size `num_bytes`. The clock must be monotonic.
     """
 
     def __init__(self, every: int | None, num_bytes: int = 0, clock: Callable[[], float] = time.monotonic) -> None:
@@ -170,7 +170,7 @@ class CheckpointTimes:
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
         """Returns whether a checkpoint is due at this step.
 
-        Without `every`, the last step is no exception: an error while finishing a run costs no more than one before.
+        Without `every`, the last step has no extra checkpoint.
         """
         if self._every is not None:
             return step % self._every == 0 or is_last
@@ -178,7 +178,7 @@ class CheckpointTimes:
 
     @contextlib.contextmanager
     def saving(self) -> Iterator[None]:
-        """Measures the duration of the block, which saves a checkpoint."""
+        """Measures the duration of the block, in which a checkpoint is saved."""
         began = self._clock()
         yield
         self._last = self._clock()

@@ -1,4 +1,4 @@
-"""Checks of the arguments of `train`, before a file is written, and of existing runs."""
+"""Checks of the arguments of `train` and of existing runs, before files are written."""
 
 import logging
 from collections.abc import Iterable, Sequence
@@ -24,10 +24,10 @@ log = logging.getLogger(__name__)
 
 
 def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
-    """Returns a run for each spec and seed, whether its folder exists or not."""
+    """Returns a run for each spec and seed. The folders need not exist."""
     several = [specs] if isinstance(specs, RunSpec) else specs
     if not isinstance(several, Iterable) or isinstance(several, (str, dict)):
-        raise SpecError(f"specs is {in_short(several)}; expected a RunSpec, or a list of them.")
+        raise SpecError(f"specs is {in_short(several)}. Pass a RunSpec, or a list of RunSpecs.")
     if isinstance(seeds, (str, dict)) or not isinstance(seeds, Iterable):
         raise SpecError(
             f"seeds is {in_short(seeds)}; expected a list of seeds. Write seeds=[3] for the seed 3, or seeds=range(3) "
@@ -35,14 +35,14 @@ def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
         )
     parent, numbers = files.folder_path(folder), list(seeds)
     if parent.exists() and not parent.is_dir():
-        raise RunError(f"folder is {parent}, which is a file. Name a folder, new or existing.")
+        raise RunError(f"folder is {parent}, which is a file. Choose a new or existing folder.")
     return [Run.place(parent, spec, seed) for spec in several for seed in numbers]
 
 
 def check_requests(runs: Sequence[Run], options: TrainingOptions, device: torch.device, *, resume: bool) -> None:
     """Raises if the runs cannot be trained with these options. Does not check existing folders."""
     if resume and options.force:
-        raise SpecError("resume continues a run and force starts it again. Give one of them.")
+        raise SpecError("Got resume=True and force=True; expected at most one of them. Omit the other.")
     if len({run.folder for run in runs}) < len(runs):
         raise RunError("The same spec and seed were given twice. Give each once.")
     if wide_device(device) != device and any(run.spec.precision == "float64" for run in runs):
@@ -54,19 +54,18 @@ def check_requests(runs: Sequence[Run], options: TrainingOptions, device: torch.
 
 
 def check_unlocked(runs: Sequence[Run]) -> None:
-    """Raises early if another process trains one of the runs. The runs are locked later."""
+    """Raises an error if another process trains one of the runs. The runs are locked later."""
     for run in runs:
         RunWriter(run).check_unlocked()
 
 
 def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: bool) -> None:
-    """Raises if an existing run cannot be used, and warns if a finished run lacks requested files."""
+    """Raises an error if an existing run cannot be used, and warns if a finished run lacks requested files."""
     unfinished = [run for run in runs if run.status == "unfinished"]
     if unfinished and not resume:
         raise RunError(
-            f"{len(unfinished)} of these runs were begun and not finished (the first is {unfinished[0].folder}). "
-            "Resume them (--resume, or resume=True), or archive them and start again (--force, or "
-            "TrainingOptions(force=True))."
+            f"{len(unfinished)} of these runs are unfinished (the first is {unfinished[0].folder}). Resume the runs "
+            "(--resume, or resume=True), or archive and restart the runs (--force, or TrainingOptions(force=True))."
         )
     for run in runs:
         if run.status != "new":
@@ -75,8 +74,8 @@ def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
     others = [(run, version) for run, version in versions if version != __version__]
     if others:
         log.warning(
-            "%d of the runs that were found were made by unbraid %s (the first is %s); this is %s. They are used as "
-            "they are; --force (TrainingOptions(force=True)) trains them again.",
+            "%d existing runs were trained by unbraid %s (the first is %s); this is %s. The runs are not changed. "
+            "Train them again with --force (TrainingOptions(force=True)).",
             len(others),
             " and ".join(sorted({str(version) for _, version in others})),
             others[0][0].folder,
@@ -92,8 +91,8 @@ def check_existing(runs: Sequence[Run], options: TrainingOptions, *, resume: boo
     for what, without in missing.items():
         if without:
             log.warning(
-                "%d of the runs that were found have not kept %s (the first is %s): it was not requested when they "
-                "were trained. --force (TrainingOptions(force=True)) trains them again.",
+                "%d existing runs do not have %s, which was not requested in training (the first is %s). Train them "
+                "again with --force (TrainingOptions(force=True)).",
                 len(without),
                 what,
                 without[0].folder,

@@ -17,17 +17,17 @@ from unbraid.training.optimizers.optimizer import Optimizer
 @final
 @dataclass(frozen=True)
 class Critic(Config):
-    """Critic network with leaky ReLUs (slope 0.2) and a separate optimizer.
+    """Critic (discriminator) network with leaky ReLUs (slope 0.2) and a separate optimizer.
 
     Codes are the input of fully connected layers. Images first pass convolutions (4 x 4, stride 2) with `channels`.
-    The defaults follow Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five layers of 1000 units. Adam has the
-    parameters of Kim & Mnih, arXiv:1802.05983v3, as in disentanglement_lib; Do & Tran use `betas` of 0.5 and 0.99.
+    The defaults follow Do & Tran, arXiv:1908.09961v4, tables 3 and 4: five layers of 1000 units. The parameters of Adam
+    are from Kim & Mnih, arXiv:1802.05983v3, as in disentanglement_lib. Do & Tran use `betas` of 0.5 and 0.99.
     """
 
     hidden: tuple[int, ...] = HIDDEN
-    """Units of the fully connected layers."""
+    """Number of units of each fully connected layer."""
     channels: tuple[int, ...] = CHANNELS
-    """Channels of the convolutions before the fully connected layers, for critics of images."""
+    """Number of channels of each convolution before the fully connected layers, for critics of images."""
     optimizer: Optimizer = field(default_factory=lambda: Adam(1e-4, betas=(0.5, 0.9)))
     """Optimizer of the critic."""
     init: InitialWeights = "torch"
@@ -37,15 +37,15 @@ class Critic(Config):
         super().__post_init__()
         if not self.hidden or min(self.hidden) < 1:
             raise SpecError(
-                f"Critic: hidden is {self.hidden}; expected one or more positive widths, such as (1000, 1000)."
+                f"Critic: hidden is {self.hidden}; expected one or more positive integers. Use e.g. (1000, 1000)."
             )
         if self.channels and min(self.channels) < 1:
-            raise SpecError(f"Critic: channels is {self.channels}; expected positive widths, such as (32, 32, 64, 64).")
+            raise SpecError(f"Critic: channels is {self.channels}; expected positive integers. Use e.g. (32, 32, 64).")
 
     def for_codes(self, num_inputs: int, num_outputs: int) -> nn.Module:
-        """Returns a module from (batch, num_inputs) to (batch, num_outputs)."""
+        """Creates a module from codes (batch, num_inputs) to outputs (batch, num_outputs)."""
         return critic_of_codes(num_inputs, num_outputs, self.hidden, self.init)
 
     def for_images(self, image_shape: ImageShape, num_outputs: int) -> nn.Module:
-        """Returns a module from (batch, channel, height, width) to (batch, num_outputs)."""
+        """Creates a module from images (batch, channel, height, width) to outputs (batch, num_outputs)."""
         return critic_of_images(image_shape, num_outputs, self.channels, self.hidden, self.init)

@@ -1,4 +1,4 @@
-"""Longer runs that continue finished shorter runs."""
+"""Continuation of finished runs for more steps."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -34,10 +34,10 @@ def extend(
 ) -> list[Run]:
     """Continues finished runs up to a total of `num_steps` steps, and returns the longer runs in the same order.
 
-    Each longer run is a new run with its own spec and digest. The shorter run does not change. If the runs of a fleet
-    are extended together, the results are bit-identical to training all steps in one call. The runs must have been
-    trained with `TrainingOptions(keep_state=True)`. Their specs must not contain schedules, which depend on the
-    total number of steps. An unfinished longer run is resumed. Without `options`, the new final states are kept too.
+    Each longer run is a new run with a separate spec and digest. The shorter run does not change. If the runs of a
+    fleet are extended together, the results are bit-identical to training all steps in one call. The runs must have
+    been trained with `TrainingOptions(keep_state=True)`. Schedules are not supported, because they depend on the total
+    number of steps. Unfinished longer runs are resumed. By default, the final states of the longer runs are saved too.
     """
     options = options or TrainingOptions(keep_state=True)
     runs = [runs] if isinstance(runs, Run) else runs
@@ -54,44 +54,43 @@ def extend(
 
 
 def _check(run: Run, num_steps: int) -> None:
-    """Raises if extending the run would not give the same result as training the longer run from the start."""
+    """Raises an error if extending a run would give another result than training the longer run from the start."""
     if run.status != "finished":
         raise RunError(f"{run.folder} is {run.status}; only a finished run can be extended. Finish it first.")
     if num_steps <= run.spec.num_steps:
         raise SpecError(
-            f"num_steps is {num_steps}, and {run.name} has {run.spec.num_steps:,} steps already. Give a larger "
-            "total number of steps."
+            f"num_steps is {num_steps}; expected more than {run.spec.num_steps:,}, the steps of {run.name}. Give a "
+            "larger total number of steps."
         )
     if changes := run.source_changes:
         raise RunError(
-            f"{run.name} was trained with another state of {changes_text(changes)}, so it cannot be continued exactly. "
-            "Restore that state, or train the longer run from its beginning."
+            f"{run.name} was trained with another version of {changes_text(changes)}. Restore that version, or train "
+            "the longer run from step 0."
         )
     if schedules := [path for path, value in fields_of(run.spec).items() if isinstance(value, Schedule)]:
         raise SpecError(
-            f"{run.name} cannot be extended: {', '.join(schedules)} follows a schedule, which runs over all of "
-            f"training, so the first {run.spec.num_steps:,} steps of a longer run would differ. Train the longer run "
-            "from its beginning."
+            f"{run.name} has a schedule of {', '.join(schedules)}; expected constants, because a schedule depends on "
+            "the total number of steps. Train the longer run from step 0."
         )
     if not run.has_state:
         raise RunError(
-            f"{run.folder} has not kept the state of its last step, so it cannot be extended. Train with "
-            "TrainingOptions(keep_state=True) (--keep-state). To train this run again, add force=True (--force)."
+            f"{run.folder} has no saved state of its last step, so it cannot be extended. Train the run again with "
+            "TrainingOptions(keep_state=True, force=True) (--keep-state --force)."
         )
 
 
 def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
-    """Creates the longer run with the final state of the shorter run as its first checkpoint."""
+    """Creates the longer run, with the final state of the shorter run as the first checkpoint."""
     path = run.folder / STATE
     try:
         record, tensors = read_checkpoint(path, run.spec.digest, run.seed)
-        carried, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
+        train_state, history = from_named(tensors, layout(longer.spec)), History.from_csv(record["history"])
         fleet = [names[name] for name in record["fleet"] if name in names]
-        state = MemberState(record["step"], carried, failed_at=None)
+        state = MemberState(record["step"], train_state, failed_at=None)
     except ValueError as error:
         raise RunError(
-            f"{path} cannot be used ({error}). Restore it and the tensors beside it, or train the longer run from its "
-            "beginning."
+            f"{path} cannot be used ({error}). Restore the file and its .safetensors file, or train the longer run "
+            "from step 0."
         ) from None
     writer = RunWriter(longer)
     with writer.locked():
@@ -104,7 +103,7 @@ def _start_from(run: Run, longer: Run, names: dict[str, str]) -> None:
 
 
 def _thinned(history: History, num_steps: int) -> History:
-    """Returns the rows that belong in the history of a longer run, or all rows if any of these is missing."""
+    """Drops the rows of a history that a longer run would not have. Returns all rows if a required row is missing."""
     steps = {int(row[0]) for row in history.rows}
     wanted = {step for step in range(1, max(steps, default=0) + 1) if is_row(step, num_steps)}
     kept = [row for row in history.rows if int(row[0]) in wanted] if wanted <= steps else list(history.rows)

@@ -1,6 +1,6 @@
-"""A fleet: any number of models trained side by side as one stack of weights.
+"""Fleet: any number of models trained side by side, with stacked weights.
 
-The batches and noise of a member depend only on its seed and step. A member therefore becomes the same model in any
+The batches and noise of a member depend only on its seed and the step. A member is therefore the same model in any
 fleet, up to the order in which floats are summed (docs/runs.md).
 """
 
@@ -18,20 +18,20 @@ from unbraid._internal.precision import matrix_units
 from unbraid.datasets.dataset import FactorImages
 from unbraid.models.autoencoder import AutoencoderModule
 from unbraid.models.batch_norm import set_population_statistics
-from unbraid.training.program import Programs, Replayed
+from unbraid.training.compilation import CompileCache, CudaGraph
 from unbraid.training.state import Member, MemberState, Reason, fresh_state, of_member
-from unbraid.training.step import FleetStep, Given, Kept
+from unbraid.training.step import FleetStep, StaticInputs, StepInputs
 
 
 @final
 class Fleet:
-    """Trains members with the same `fleet_key`. Their weights are stacked: every tensor has a row for each member.
+    """Models with the same `fleet_key`, trained together. Every weight tensor has a leading axis of members.
 
-    On a CPU, steps run uncompiled. On a GPU, `prepare` compiles the step, and `programs` caches the compiled step for
-    the next fleet of the same images.
+    On a CPU, steps run uncompiled. On a GPU, `prepare` compiles the step, and `cache` stores the compiled step for the
+    next fleet with the same images.
     """
 
-    def __init__(self, members: Sequence[Member], images: FactorImages, *, programs: Programs | None = None) -> None:
+    def __init__(self, members: Sequence[Member], images: FactorImages, *, cache: CompileCache | None = None) -> None:
         device, spec = images.device, members[0].spec
         self.members = tuple(members)
         self.step = 0
@@ -42,13 +42,13 @@ class Fleet:
         like = torch.empty(0, dtype=spec.dtype, device=device)
         self._state = fresh_state(members, images.image_shape, like)
         self._rounded = self._steps.rounded(self._state)
-        self._programs = programs or Programs()
-        self._replayed: dict[str, Replayed] = {}
+        self._cache = cache or CompileCache()
+        self._graphs: dict[str, CudaGraph] = {}
 
     @property
     def weights(self) -> Float[Tensor, "member parameter"]:
         """Weights of the models, flattened to one row per member."""
-        return torch.cat([each.reshape(len(each), -1) for each in self._state.carried.model.weights.values()], dim=1)
+        return torch.cat([each.reshape(len(each), -1) for each in self._state.tensors.model.weights.values()], dim=1)
 
     @property
     def alive(self) -> Bool[Tensor, " member"]:
@@ -57,41 +57,43 @@ class Fleet:
     @property
     def num_bytes(self) -> int:
         """Size of the states of all members in bytes."""
-        return sum(tensor.nbytes for tensor in tree_leaves(self._state.carried))
+        return sum(tensor.nbytes for tensor in tree_leaves(self._state.tensors))
 
     def prepare(self) -> float:
-        """Compiles the step on a GPU; does nothing on a CPU.
+        """Compiles the step on a GPU. Does nothing on a CPU.
 
-        Returns the compilation time in seconds, 0 if the step was compiled before.
+        Returns the compilation time in seconds, or 0 if the step is in the cache.
         """
-        if self._images.device.type != "cuda" or self._replayed:
+        if self._images.device.type != "cuda" or self._graphs:
             return 0.0
-        before, steps = self._programs.seconds, self._steps
+        before, steps = self._cache.seconds, self._steps
         with matrix_units(self._spec.precision, self._images.device):
-            given = steps.given(self._kept())
-            advance = self._programs.compiled(steps.key, steps.advance, given, self._images, self._scratch)
-            steps.observe(steps.given(self._kept()))  # once as it is: what it sets up cannot be recorded
+            inputs = steps.step_inputs(self._static_inputs())
+            advance = self._cache.compiled(steps.key, steps.advance, inputs, self._images, self._scratch)
+            steps.observe(
+                steps.step_inputs(self._static_inputs())
+            )  # a first call, because a CUDA graph cannot record lazy setup
             torch.cuda.empty_cache()
             pool = torch.cuda.graph_pool_handle()
-            self._replayed = {
-                "advance": Replayed(advance, steps.given, self._kept(), pool),
-                # Not compiled: it is run too rarely to earn back what that takes.
-                "observe": Replayed(steps.observe, steps.given, self._kept(), pool),
+            self._graphs = {
+                "advance": CudaGraph(advance, steps.step_inputs, self._static_inputs(), pool),
+                # Not compiled: it runs too rarely to save the time of compilation.
+                "observe": CudaGraph(steps.observe, steps.step_inputs, self._static_inputs(), pool),
             }
-        return self._programs.seconds - before
+        return self._cache.seconds - before
 
     def advance(self, *, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
-        """Takes one step with every member that has not failed.
+        """Trains every member that has not failed for one step.
 
-        Returns the loss and its parts before the step, by name. Returns an empty dictionary without `log`.
+        Returns the loss and the loss terms before the step by name, or an empty dictionary without `log`.
         """
-        kept = self._kept()
+        static = self._static_inputs()
         with matrix_units(self._spec.precision, self._images.device):
-            if self._replayed:
-                losses = {name: value.clone() for name, value in self._replayed["observe"]().items()} if log else {}
-                self._replayed["advance"]()
+            if self._graphs:
+                losses = {name: value.clone() for name, value in self._graphs["observe"]().items()} if log else {}
+                self._graphs["advance"]()
             else:
-                losses = self._steps.advance(self._steps.given(kept), log=log)
+                losses = self._steps.advance(self._steps.step_inputs(static), log=log)
         self.step += 1
         return losses
 
@@ -104,36 +106,38 @@ class Fleet:
         return None if step < 0 else step
 
     def state(self, index: int) -> MemberState:
-        """Returns the state of member `index`, on the CPU."""
-        carried = tree_map(lambda tensor: tensor.cpu().clone(), of_member(self._state.carried, index))
+        """Copies the state of member `index` to the CPU."""
+        train_state = tree_map(lambda tensor: tensor.cpu().clone(), of_member(self._state.tensors, index))
         reason = int(self._state.reason[index])
-        return MemberState(self.step, carried, self.failed_at(index), get_args(Reason)[reason - 1] if reason else None)
+        return MemberState(
+            self.step, train_state, self.failed_at(index), get_args(Reason)[reason - 1] if reason else None
+        )
 
     def restore(self, states: Sequence[MemberState]) -> None:
-        """Loads these states, one per member, all of the same step. An empty sequence changes nothing."""
+        """Loads one state per member, all of the same step. An empty sequence changes nothing."""
         for index, state in enumerate(states):
             self.step = state.step
             self._state.step.fill_(state.step)
-            tree_map(lambda place, tensor: place.copy_(tensor), of_member(self._state.carried, index), state.carried)
+            tree_map(lambda place, tensor: place.copy_(tensor), of_member(self._state.tensors, index), state.tensors)
             self._state.failed_at[index] = -1 if state.failed_at is None else state.failed_at
             self._state.reason[index] = 0 if state.reason is None else 1 + get_args(Reason).index(state.reason)
         tree_map(lambda place, tensor: place.copy_(tensor), self._rounded, self._steps.rounded(self._state))
 
     def model(self, index: int) -> AutoencoderModule:
-        """Returns member `index` as a separate model on the device of the fleet, in evaluation mode."""
+        """Returns a copy of the model of member `index` on the device of the fleet, in evaluation mode."""
         model = copy.deepcopy(self._template)
-        model.load_state_dict(model.state_dict() | of_member(self._state.carried, index).model.weights)
+        model.load_state_dict(model.state_dict() | of_member(self._state.tensors, index).model.weights)
         with matrix_units(self._spec.precision, self._images.device):
             generates = self._spec.objective.generates
             set_population_statistics(model, self._images, self.members[index].seed, generates=generates)
         return model.eval()
 
-    def _kept(self) -> Kept:
-        """Returns the inputs of the next step that have fixed memory addresses."""
-        return self._steps.kept(self._state, self._rounded, self.step)
+    def _static_inputs(self) -> StaticInputs:
+        """Returns the inputs of the next step with fixed memory addresses."""
+        return self._steps.static_inputs(self._state, self._rounded, self.step)
 
-    def _scratch(self) -> Given:
-        """Returns inputs of a step with copied state, which a trial step may overwrite."""
-        kept = self._kept()
-        state, rounded = tree_map(torch.clone, (kept.state, kept.rounded))
-        return self._steps.given(replace(kept, state=state, rounded=rounded))
+    def _scratch(self) -> StepInputs:
+        """Returns inputs with a copy of the state, which a trial step may overwrite."""
+        static = self._static_inputs()
+        state, rounded = tree_map(torch.clone, (static.state, static.rounded))
+        return self._steps.step_inputs(replace(static, state=state, rounded=rounded))

@@ -1,4 +1,4 @@
-"""Training of one fleet, from its start to finished runs."""
+"""Training of one fleet from its start to finished runs."""
 
 import logging
 import threading
@@ -27,11 +27,11 @@ from unbraid.training.checkpoint import (
     save_snapshot,
     save_state,
 )
+from unbraid.training.compilation import CompileCache, Inductor
 from unbraid.training.fleet import Fleet
 from unbraid.training.history_columns import extra_columns
 from unbraid.training.interrupt import HOW_TO_RESUME, Interrupt, interruptible
 from unbraid.training.options import TrainingOptions, recorded_options
-from unbraid.training.program import Inductor, Programs
 from unbraid.training.reporter import Reporter
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -40,23 +40,29 @@ from unbraid.training.state import Member, MemberState
 
 log = logging.getLogger(__name__)
 
-# Images are read once for so many members; a stop is possible between two such groups.
+# Number of members encoded in one pass over the images. Training can be stopped between two such groups.
 _ENCODED_AT_ONCE = {"cpu": 4, "cuda": 64}
 _NUM_WRITERS = 4
 
 
 @final
 class FleetTraining:
-    """Trains the runs of a `Start` side by side, saves checkpoints and writes the results."""
+    """Training of the runs of a `Start` in one fleet, with checkpoints and results on disk."""
 
     def __init__(
-        self, start: Start, images: FactorImages, options: TrainingOptions, *, programs: Programs, steps_later: int = 0
+        self,
+        start: Start,
+        images: FactorImages,
+        options: TrainingOptions,
+        *,
+        cache: CompileCache,
+        steps_later: int = 0,
     ) -> None:
         self._began = time.monotonic()
         self._runs, self._images = start.runs, images
         self._names = [run.name for run in start.runs]
         self._num_steps = start.runs[0].spec.num_steps
-        self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, programs=programs)
+        self._fleet = Fleet([Member(run.spec, run.seed) for run in start.runs], images, cache=cache)
         self._fleet.restore(start.states())
         for run in start.runs:
             remove_later(run, start.step)
@@ -69,8 +75,8 @@ class FleetTraining:
         changes = {run.name: RunWriter(run).record_environment(start.step, now) for run in start.runs}
         if moved := [(name, change) for name, change in changes.items() if change]:
             log.warning(
-                "%s%s from step %d in another environment (%s), so the last bits may not be those of a training that "
-                "was not interrupted.",
+                "%s%s from step %d in another environment (%s), so the last bits of weights may differ from "
+                "uninterrupted training.",
                 moved[0][0],
                 f" and {len(moved) - 1} others resume" if len(moved) > 1 else " resumes",
                 start.step,
@@ -79,7 +85,7 @@ class FleetTraining:
         if images.device.type == "cuda":
             emit(Event("compiling", 0, 1, runs=tuple(self._names)))
             seconds = self._fleet.prepare()
-            text = f"Compiled in {duration(seconds)}." if seconds > 0 else "It was compiled before."
+            text = f"Compiled in {duration(seconds)}." if seconds > 0 else "Compiled before."
             emit(Event("compiling", 1, 1, text=text, runs=tuple(self._names)))
         columns = extra_columns(self._fleet, images, options)
         self._reporter = Reporter(
@@ -108,12 +114,12 @@ class FleetTraining:
                 state = fleet.state(index)
                 save_last_good(self._runs[index], state)
                 log.warning(
-                    "%s: %s at step %s. It is frozen, its last good weights are kept, and the others continue.",
+                    "%s: %s at step %s. Its last finite weights are saved, and the other runs continue.",
                     self._names[index],
                     self._failure_text(state),
                     state.failed_at,
                 )
-            self._save_snapshots()  # before a checkpoint, from which earlier steps are not repeated
+            self._save_snapshots()  # before the checkpoint, because a resumed run does not repeat earlier steps
             is_last = fleet.step == self._num_steps or not bool(self._reporter.alive.any())
             if self._times.is_due(fleet.step, is_last=is_last):
                 self._checkpoint()
@@ -121,7 +127,7 @@ class FleetTraining:
                 self._stop()
 
     def _check_snapshots(self) -> None:
-        """Warns about snapshots of steps before the start step that were not saved."""
+        """Logs a warning about requested snapshots of steps before the start step that do not exist."""
         step = self._fleet.step
         missed = [
             (snapshot, run.name)
@@ -131,14 +137,14 @@ class FleetTraining:
         ]
         if missed:
             log.warning(
-                "A snapshot of step %d was requested, and %s resumes from step %d. To have it, train the run again "
-                "(--force, or TrainingOptions(force=True)).",
+                "The snapshot of step %d cannot be saved, because %s resumes from step %d. To save it, train the run "
+                "again (--force, or TrainingOptions(force=True)).",
                 *missed[0],
                 step,
             )
 
     def _save_snapshots(self) -> None:
-        """Saves the requested snapshots of this step. Failed members are skipped."""
+        """Saves the requested snapshots of this step, except for failed members."""
         step = self._fleet.step
         chosen = [index for index, recorded in enumerate(self._recorded) if step in recorded.snapshots]
         if chosen:
@@ -148,10 +154,10 @@ class FleetTraining:
                 list(pool.map(lambda index: save_snapshot(self._runs[index], self._fleet.state(index)), saved))
 
     def _finish(self, interrupt: Interrupt) -> None:
-        """Writes the results of all members, and then marks each as finished or failed.
+        """Writes the results of all members, then marks all members as finished or failed.
 
-        If the process dies, either all members of the fleet resume together, or none has to. A member that resumed
-        without the others would differ in its last bits.
+        If the process dies, either all members of the fleet resume together, or no member. A member that resumes
+        without the other members would differ in its last bits.
         """
         for history, run in zip(self._reporter.histories, self._runs, strict=True):
             RunWriter(run).write_history(history)
@@ -178,8 +184,8 @@ class FleetTraining:
             step, last_good = state.failed_at or 0, save_last_good(run, state)
             RunWriter(run).keep_failure(step, self._failure_text(state), last_good, self._names)
         for index, error in errors.items():
-            log.warning("%s: it was trained to the end, but cannot encode the images. %s", self._names[index], error)
-            reason = f"its last step led to a model that cannot encode the images ({error})"
+            log.warning("%s: the trained model cannot encode the images. %s", self._names[index], error)
+            reason = f"the trained model cannot encode the images ({error})"
             RunWriter(self._runs[index]).keep_failure(self._fleet.step, reason, None, self._names)
         for run in self._runs:
             conclude(run)
@@ -189,15 +195,15 @@ class FleetTraining:
         if self._saved_at < self._fleet.step:
             self._checkpoint()
         raise TrainingInterrupted(
-            f"Stopped at step {self._fleet.step} of {self._num_steps}, as asked; a checkpoint is saved. {HOW_TO_RESUME}"
+            f"Stopped by a signal at step {self._fleet.step} of {self._num_steps} with a checkpoint. {HOW_TO_RESUME}"
         )
 
     def _checkpoint(self) -> None:
-        """Saves a checkpoint of every member, after its history.
+        """Saves the history of every member, then a checkpoint of every member.
 
-        Rows after a checkpoint are dropped when the run resumes. Rows before it could not be recomputed.
+        A resumed run drops history rows after the checkpoint, but cannot recompute missing rows before the checkpoint.
         """
-        bool(self._fleet.alive.any())  # waits for queued steps of a GPU, which do not count as the cost of a checkpoint
+        bool(self._fleet.alive.any())  # waits for the GPU, so that queued steps do not count as time of the checkpoint
 
         def save(index: int) -> None:
             history = self._reporter.histories[index]
@@ -211,19 +217,19 @@ class FleetTraining:
     def _failure_text(self, state: MemberState) -> str:
         match state.reason:
             case "loss not finite":
-                return "its loss was not finite"
+                return "the loss was not finite"
             case "gradient not finite":
-                return "its gradient was not finite"
+                return "the gradient was not finite"
             case _:
-                return f"its loss was above max_loss ({self._runs[0].spec.max_loss:g})"
+                return f"the loss was above max_loss ({self._runs[0].spec.max_loss:g})"
 
 
 def keep(
     fleet: Fleet, members: Sequence[int], runs: Sequence[Run], images: FactorImages, seconds: float
 ) -> list[CodesError | None]:
-    """Encodes all images with these members of a fleet, and writes the codes and weights of their `runs`.
+    """Encodes all images with these members of a fleet, and writes codes and weights to the folders of `runs`.
 
-    Returns the error of each member that cannot encode the images, and None for the others.
+    Returns one entry per member: the error of a member that cannot encode the images, or None.
     """
     models = [fleet.model(index) for index in members]
     names = [run.name for run in runs]
@@ -239,7 +245,7 @@ def keep(
 
 
 def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
-    """Returns the properties of the environment that may change the last bits of the trained weights."""
+    """Returns properties of the environment that may change the last bits of the trained weights."""
     is_gpu = device.type == "cuda"
     return {
         "unbraid": __version__,
@@ -251,7 +257,7 @@ def environment(device: torch.device, compiler: Inductor) -> dict[str, Any]:
 
 
 def conclude(run: Run) -> None:
-    """Marks a run with complete files as finished or failed. The last good weights of a failed run are kept."""
+    """Marks a run with complete files as finished or failed, and removes its checkpoints."""
     writer = RunWriter(run)
     writer.conclude()
     failure = run.failure
@@ -262,13 +268,13 @@ def conclude(run: Run) -> None:
 def writers() -> ThreadPoolExecutor:
     """Returns a thread pool for writing files: one thread computes a checksum while another waits for the disk.
 
-    Exceptions are raised when the results are read.
+    Reading a result raises the exception of its task.
     """
     one_at_a_time = threading.Lock()
 
     def wake() -> None:
-        # The first use of torch in a thread sets up its own threads. In a process that was forked, two that do so at
-        # once get in each other's way.
+        # The first use of torch in a thread starts more threads. In a forked process, this is not safe in two threads
+        # at the same time.
         with one_at_a_time:
             torch.get_num_threads()
 
@@ -278,7 +284,7 @@ def writers() -> ThreadPoolExecutor:
 def _encoded(
     models: Sequence[AutoencoderModule], images: FactorImages, precision: Precision
 ) -> list[Codes | CodesError]:
-    """Returns the codes of each model, or the error of a model that cannot encode the images."""
+    """Encodes the images with each model. Returns codes, or the error of a model that cannot encode the images."""
     try:
         return list(encode_all(models, images, precision=precision))
     except CodesError as error:

@@ -1,4 +1,4 @@
-"""Columns of the history that few runs need: the ELBO on held-out images, and the information of each latent."""
+"""Optional columns of the history: the ELBO on held-out images, and the information of each latent."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -27,9 +27,9 @@ _MAX_HELD_OUT_IMAGES = 10_000
 @final
 @dataclass(frozen=True)
 class ExtraColumns:
-    """Additional columns of the history, computed about every `every` steps from the current weights.
+    """Optional columns of the history, computed about every `every` steps from the current weights.
 
-    `compute` returns their values for the member of the fleet with this index.
+    `compute` returns the values of the columns for a member of the fleet, given its index.
     """
 
     every: int
@@ -37,14 +37,14 @@ class ExtraColumns:
     compute: Callable[[int], list[float]]
 
     def values(self, alive: Sequence[bool], *, is_due: bool) -> dict[str, list[float]]:
-        """Returns the values of all members by column: NaN for failed members, and for all members unless due."""
+        """Returns the values of all members by column: NaN for failed members, or for all members if not `is_due`."""
         unknown = [math.nan] * len(self.names)
         rows = [self.compute(index) if is_due and is_alive else unknown for index, is_alive in enumerate(alive)]
         return {name: list(column) for name, column in zip(self.names, zip(*rows, strict=True), strict=True)}
 
 
 def extra_columns(fleet: Fleet, images: FactorImages, options: TrainingOptions) -> list[ExtraColumns]:
-    """Returns the requested additional columns for a fleet that trains on these images."""
+    """Returns the requested optional columns for a fleet and its training images."""
     columns = []
     if options.held_out_every is not None:
         columns.append(_held_out_elbo(fleet, images.device, options.held_out_every))
@@ -54,22 +54,22 @@ def extra_columns(fleet: Fleet, images: FactorImages, options: TrainingOptions) 
 
 
 def check_columns(spec: RunSpec, options: TrainingOptions) -> None:
-    """Raises if the requested columns cannot be computed for a run of this spec."""
+    """Raises an error if the requested columns cannot be computed for a run of this spec."""
     if options.held_out_every and spec.subset is None:
         raise SpecError(
-            "The ELBO on held-out images (held_out_every) was requested, and a spec holds none out. Give it a subset, "
-            "such as RunSpec(subset=RandomSplit()) or --subset random-split; or leave it out."
+            f"held_out_every is {options.held_out_every}, but a spec has no held-out images. Give the spec a subset, "
+            "e.g. RunSpec(subset=RandomSplit()) or --subset random-split, or omit held_out_every."
         )
     for every in ("held_out_every", "latent_information_every"):
         if getattr(options, every) and not spec.model.latents.has_density:
             raise SpecError(
-                f"{every} was requested, and {type(spec.model.latents).__name__} have no density to estimate it from. "
-                "Leave it out."
+                f"{every} is not supported for {type(spec.model.latents).__name__}, which have no density. Omit "
+                f"{every}."
             )
 
 
 def _held_out_elbo(fleet: Fleet, device: torch.device, every: int) -> ExtraColumns:
-    """Returns the column of the ELBO in nats per image, on at most 10,000 held-out images."""
+    """Returns a column with the ELBO in nats per image, on at most 10,000 held-out images."""
     spec = fleet.members[0].spec
     held_out = scored_images(spec, "test").open().streamed_to(device)
 
@@ -81,7 +81,7 @@ def _held_out_elbo(fleet: Fleet, device: torch.device, every: int) -> ExtraColum
 
 
 def _latent_information(fleet: Fleet, images: FactorImages, every: int) -> ExtraColumns:
-    """Returns the columns of the information of each latent in nats, estimated from the current batch."""
+    """Returns a column for each latent with its information in nats, estimated from the current batch."""
     spec = fleet.members[0].spec
     seeds = torch.tensor([member.seed for member in fleet.members], device=images.device)
     batches = Batches(seeds, len(images), spec.batch_size, images.weights)
@@ -95,9 +95,9 @@ def _latent_information(fleet: Fleet, images: FactorImages, every: int) -> Extra
 
 
 def batch_information(model: AutoencoderModule, images: FactorImages, rows: torch.Tensor, seed: int = 0) -> list[float]:
-    """Returns the mean over a batch of log q(z_d | x) - log q^(z_d) for each latent d, in nats: I(x; z_d).
+    """Estimates I(x; z_d) of each latent d in nats: the mean over a batch of log q(z_d | x) - log q^(z_d).
 
-    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. Estimates of 0 may be slightly negative.
+    q^ is the estimate of Esmaeili et al., arXiv:1804.02086v1, eq. 13. Estimates near 0 may be slightly negative.
     No estimate exceeds log N for N images.
     """
     coded = CodedImages(model, images, rows)

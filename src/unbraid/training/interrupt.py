@@ -11,7 +11,7 @@ from typing import final
 from unbraid.errors import TrainingInterrupted
 from unbraid.training.runs.run import Run
 
-HOW_TO_RESUME = "Go on with the same command and --resume (in Python, resume=True)."
+HOW_TO_RESUME = "Resume with the same command and --resume (in Python, resume=True)."
 
 _NAMES = ("SIGINT", "SIGTERM", "SIGHUP", "SIGBREAK")  # Windows has no SIGHUP; only Windows has SIGBREAK (Ctrl-Break)
 _SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, name))
@@ -20,14 +20,14 @@ _SIGNALS = tuple(getattr(signal, name) for name in _NAMES if hasattr(signal, nam
 @final
 @dataclass
 class Interrupt:
-    """Flag for a stop request."""
+    """Flag that a signal has requested a stop."""
 
     requested: bool = False
 
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Interrupt]:
-    """Records the first signal within the block. The second signal has its usual effect.
+    """Records the first signal inside the block instead of stopping. The second signal has its usual effect.
 
     Ignored signals stay ignored, as `nohup` requires. Outside the main thread, signal handling does not change.
     """
@@ -35,7 +35,7 @@ def interruptible() -> Iterator[Interrupt]:
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
         return
-    # None is a handler that Python did not set and could not put back.
+    # None is a handler that was not set by Python and cannot be restored.
     before = {
         number: handler for number in _SIGNALS if (handler := signal.getsignal(number)) not in (signal.SIG_IGN, None)
     }
@@ -58,7 +58,7 @@ def interruptible() -> Iterator[Interrupt]:
 
 @contextlib.contextmanager
 def terminable() -> Iterator[None]:
-    """Raises KeyboardInterrupt on SIGTERM and SIGHUP within the block, unless they are ignored or handled."""
+    """Raises KeyboardInterrupt on SIGTERM and SIGHUP inside the block, except for ignored or handled signals."""
     is_main = threading.current_thread() is threading.main_thread()
     ends = [number for number in _SIGNALS if is_main and signal.getsignal(number) is signal.SIG_DFL]
     for number in ends:
@@ -72,11 +72,11 @@ def terminable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def stoppable() -> Iterator[None]:
-    """Raises TrainingInterrupted after the block, which must not take steps, if a signal arrived within it.
+    """Delays signals: raises TrainingInterrupted after the block if a signal arrived. The block must not take steps.
 
     The block imports parts of torch and runs Python from C++, where an exception could be lost or end the process.
     """
-    stopped = TrainingInterrupted(f"Stopped before the next step, as asked; nothing is lost. {HOW_TO_RESUME}")
+    stopped = TrainingInterrupted(f"Stopped by a signal before the next step; nothing is lost. {HOW_TO_RESUME}")
     try:
         with interruptible() as interrupt:
             yield
@@ -88,11 +88,11 @@ def stoppable() -> Iterator[None]:
 
 @contextlib.contextmanager
 def naming_runs(runs: Sequence[Run]) -> Iterator[None]:
-    """Converts a KeyboardInterrupt within the block to a TrainingInterrupted with the resumable runs."""
+    """Converts a KeyboardInterrupt inside the block to a TrainingInterrupted with the resumable runs."""
     try:
         yield
     except KeyboardInterrupt as stopped:
         at_once = not isinstance(stopped, TrainingInterrupted)
-        message = f"Stopped at once, as asked; what is finished is kept. {HOW_TO_RESUME}" if at_once else str(stopped)
+        message = f"Stopped at once by a signal. Finished runs are saved. {HOW_TO_RESUME}" if at_once else str(stopped)
         unfinished = [run for run in runs if run.status == "unfinished"]
         raise TrainingInterrupted(message, unfinished, at_once=at_once) from None

@@ -1,4 +1,4 @@
-"""The loss of one member of a fleet, as a function of its weights and its batch."""
+"""Loss of one member of a fleet, as a function of its weights and its batch."""
 
 import copy
 from collections.abc import Callable, Collection, Mapping
@@ -16,11 +16,11 @@ from unbraid.models.categories import with_categories
 from unbraid.models.distributions.distribution import Posterior
 from unbraid.models.layers.initial_weights import seeded
 from unbraid.objectives.objective import EncodedBatch, Step
-from unbraid.training.forbidden import checked, explained
 from unbraid.training.state import Member, as_tree
+from unbraid.training.vmap_errors import checked_loss, explain_vmap_errors
 
 Weights = dict[str, dict[str, Tensor]]
-"""Weights by the kind of net, "model" or "critic", and by parameter name."""
+"""Weights by kind of net ("model" or "critic") and by parameter name."""
 
 
 @as_tree
@@ -39,7 +39,7 @@ class Inputs:
 
 @final
 class MemberLoss:
-    """Computes the loss of a member with nets of the same architecture as `template`.
+    """Loss function of a member, whose nets have the architecture of `template`.
 
     The hyperparameters named in `zeros` are 0 for every member of the fleet.
     """
@@ -49,8 +49,8 @@ class MemberLoss:
     ) -> None:
         self._spec, self._dataset_size, self._zeros = member.spec, dataset_size, zeros
         self._objective = member.spec.objective.trained_form()
-        # BatchNorm without its running averages: vmap has no place for them. They are computed at the end, from all
-        # images.
+        # BatchNorm without running averages, which vmap does not support. The averages are computed from all images
+        # at the end of training.
         self._model = copy.deepcopy(template)
         make_batch_norm_stateless(self._model)
         self._critic = seeded(member.spec.make_critic, member.seed, "critic")
@@ -59,18 +59,18 @@ class MemberLoss:
     def __call__(
         self, learned: Weights, inputs: Inputs, progress: Float[Tensor, ""], *, is_logged: bool = True
     ) -> tuple[Float[Tensor, ""], tuple[dict[str, Float[Tensor, ""]], dict[str, Tensor]]]:
-        """Returns the loss of one member, and a pair of its parts by name and the new state of the objective.
+        """Returns the loss of one member, and a pair of the loss terms by name and the new state of the objective.
 
-        Runs under `vmap`. With `is_logged`, all parts are included.
+        Runs under `vmap`. With `is_logged`, all loss terms are included.
 
         The losses of the model and the critic are summed and differentiated together. This is valid because neither
         loss has a gradient with respect to the weights that minimize the other.
         """
-        # A number that is 0 for every member is given as such, and not as a tensor: the objective may leave out what it
-        # would multiply.
+        # A hyperparameter that is 0 for every member is the number 0 instead of a tensor, so that the objective can
+        # omit the term.
         objective = self._objective.bind(inputs.hyperparameters | dict.fromkeys(self._zeros, 0.0))
-        with explained():
-            loss = checked(objective(self._step(learned, inputs, progress, is_logged=is_logged)), objective)
+        with explain_vmap_errors():
+            loss = checked_loss(objective(self._step(learned, inputs, progress, is_logged=is_logged)), objective)
         total, parts = loss.total, loss.parts
         if loss.critic is not None:
             total, parts = total + loss.critic, parts | {"critic": loss.critic}
@@ -145,7 +145,7 @@ class MemberLoss:
         return judge
 
     def _through(self, net: nn.Module, parameters: Mapping[str, Tensor], inputs: Tensor) -> Tensor:
-        """Returns the outputs of the net, computed in the precision of the spec."""
+        """Evaluates the net in the precision of the spec."""
         inner = nets_run_in(self._spec.precision)
         held = dict(net.named_buffers()) | dict(parameters)
         cast = {name: tensor.to(inner) if tensor.is_floating_point() else tensor for name, tensor in held.items()}
@@ -155,11 +155,11 @@ class MemberLoss:
 
 @final
 class _SharedTrunk:
-    """Features of the trunk that critic and encoder share, computed once for each kind of gradient.
+    """Features of the layers that critic and encoder share, computed once for each kind of gradient.
 
     Features with constant weights have gradients with respect to the images. Features of constant images have gradients
-    with respect to the weights. The encoder needs both gradients: it adds the second features, minus their value, to
-    the first, without another forward pass.
+    with respect to the weights. The encoder needs both gradients. It uses the sum of both features minus the detached
+    value of the second, which needs no other forward pass.
     """
 
     def __init__(
@@ -176,15 +176,15 @@ class _SharedTrunk:
         self._in_training: dict[int, tuple[Tensor, Tensor]] = {}
 
     def constant(self, x: Tensor) -> Tensor:
-        """Returns the features of these images, with constant weights."""
+        """Returns the features of images, with constant weights."""
         return _kept(self._constant, x, lambda: self._through(self._trunk, _detached(self._of_trunk), x))
 
     def in_training(self, x: Tensor) -> Tensor:
-        """Returns the features of these images, with constant images."""
+        """Returns the features of constant images."""
         return _kept(self._in_training, x, lambda: self._through(self._trunk, self._of_trunk, x.detach()))
 
     def encoded(self, x: Tensor) -> Tensor | None:
-        """Returns the outputs of the encoder for images that the critic has processed, or None for other images."""
+        """Returns the encoder outputs for images that were input of the critic, or None for other images."""
         if id(x) not in self._constant:
             return None
         of_weights = self.in_training(x)
@@ -192,9 +192,9 @@ class _SharedTrunk:
 
 
 def _kept(features: dict[int, tuple[Tensor, Tensor]], x: Tensor, compute: Callable[[], Tensor]) -> Tensor:
-    """Returns the features of these images from the cache, and computes them at the first call.
+    """Returns the cached features of images. Computes the features at the first call.
 
-    The cache also holds the images, so that no other tensor can get the same `id`.
+    The cache also contains the images, so that no other tensor can have the same `id`.
     """
     if id(x) not in features:
         features[id(x)] = x, compute()

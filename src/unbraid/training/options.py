@@ -17,7 +17,7 @@ from unbraid.errors import RunError, SpecError
 @final
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Less common options of `train`. They do not change the final weights of a run.
+    """Less common options of `train`. The options do not change the final weights of a run.
 
     Examples:
         >>> TrainingOptions(snapshots=[1000, 500]).snapshots
@@ -25,17 +25,17 @@ class TrainingOptions:
     """
 
     force: bool = False
-    """Whether existing runs are trained again. Their old folders are moved to `.archived`."""
+    """Whether to train existing runs again. The old folders are moved to `.archived`."""
     checkpoint_every: int | None = None
-    """Number of steps between two checkpoints. By default, checkpoints take less than 2 % of the time."""
+    """Number of steps between two checkpoints. By default, checkpoints take less than 2 % of the training time."""
     stream: bool | None = None
-    """Whether images are streamed from disk. By default, only if they need more than half of the free memory."""
+    """Whether to stream images from disk. By default, only images that need more than half of the free memory."""
     deterministic: bool = False
-    """Whether compiled GPU steps are identical on all machines with the same GPU. Up to an eighth slower."""
+    """Whether to compile identical GPU steps on all machines with the same GPU. Up to an eighth slower."""
     snapshots: Iterable[int] = ()
-    """Steps after which weights are saved, for `run.model(step)`, `run.codes(step=...)` and `run.score(step=...)`."""
+    """Steps at which to save weights, for `run.model(step)`, `run.codes(step=...)` and `run.score(step=...)`."""
     keep_state: bool = False
-    """Whether the state of the last step is saved, as `run.extend` requires."""
+    """Whether to save the state of the last step, which `run.extend` requires."""
     held_out_every: int | None = None
     """Approximate number of steps between values of `held_out_elbo`, the ELBO on held-out images, in the history."""
     latent_information_every: int | None = None
@@ -49,7 +49,7 @@ class TrainingOptions:
                 continue
             value = check_value(getattr(self, name), annotation, name)
             if name.endswith("_every") and value is not None and value < 1:
-                raise SpecError(f"{name} is {value}; expected 1 step or more, or None to leave it out.")
+                raise SpecError(f"{name} is {value}; expected 1 or more. Give a number of steps, or omit {name}.")
             object.__setattr__(self, name, value)
         given: Any = self.snapshots
         given = given if np.iterable(given) else [given]
@@ -59,20 +59,20 @@ class TrainingOptions:
             steps = (0,)
         if steps and steps[0] < 1:
             raise SpecError(
-                f"snapshots is {self.snapshots!r}; expected whole numbers of steps from 1 on, such as [1000, 5000]."
+                f"snapshots is {self.snapshots!r}; expected integers >= 1. Give numbers of steps, e.g. [1000, 5000]."
             )
         object.__setattr__(self, "snapshots", steps)
 
     def check(self, num_steps: int) -> None:
-        """Raises if a snapshot of a step after the last one was requested."""
+        """Raises an error if a snapshot after the last step is requested."""
         if late := [step for step in self.snapshots if step > num_steps]:
             raise SpecError(
-                f"A snapshot of step {late[-1]:,} was requested, and the run has only {num_steps:,} steps. Leave "
-                "it out, or train for longer."
+                f"snapshots contains step {late[-1]:,}; expected at most {num_steps:,}, the last step. Omit the step, "
+                "or increase num_steps."
             )
 
     def record(self, folder: Path) -> None:
-        """Adds `snapshots` and `keep_state` to the recorded options of the run in this folder, for resuming."""
+        """Adds `snapshots` and `keep_state` to the recorded options of a run, which a resumed run uses too."""
         before = recorded_options(folder)
         snapshots, keep_state = sorted({*self.snapshots, *before.snapshots}), self.keep_state or before.keep_state
         if (tuple(snapshots), keep_state) != (before.snapshots, before.keep_state):
@@ -80,7 +80,7 @@ class TrainingOptions:
 
 
 def recorded_options(folder: Path) -> TrainingOptions:
-    """Returns the recorded `snapshots` and `keep_state` of the run in this folder, or the defaults."""
+    """Reads the recorded `snapshots` and `keep_state` of a run. Returns the defaults without a record."""
     path = folder / "extras.json"
     if not path.exists():
         return TrainingOptions()
@@ -89,5 +89,5 @@ def recorded_options(folder: Path) -> TrainingOptions:
         return TrainingOptions(snapshots=record["snapshots"], keep_state=bool(record["keep_state"]))
     except (OSError, ValueError, KeyError, SpecError) as error:
         raise RunError(
-            f"{path} cannot be read ({error}). Remove the file, and request the snapshots again that you still need."
+            f"{path} cannot be read ({error}). Remove the file, and request missing snapshots again."
         ) from None

@@ -1,7 +1,7 @@
 """Presets: tested settings for each objective (docs/evidence.md).
 
-`unbraid train --preset infogan-sprites` trains `preset("infogan-sprites")`. Presets of "sprites" take minutes on a CPU.
-Presets of "dsprites" are for a GPU; those of InfoGAN and FactorVAE were not trained to the end there.
+`unbraid train --preset infogan-sprites` trains `preset("infogan-sprites")`. Presets with "sprites" take minutes on a
+CPU. Presets with "dsprites" need a GPU. The dsprites presets of InfoGAN and FactorVAE were not trained to the end.
 """
 
 from collections.abc import Mapping
@@ -48,7 +48,7 @@ from unbraid.training.runs.spec import RunSpec
 @final
 @dataclass(frozen=True)
 class _DatasetPreset:
-    """A dataset, and its settings for most objectives."""
+    """Dataset with the default settings of its presets."""
 
     dataset: DSprites
     net: Architecture
@@ -61,7 +61,7 @@ class _DatasetPreset:
 @final
 @dataclass(frozen=True)
 class _ObjectivePreset:
-    """An objective and its training settings."""
+    """Objective with the training settings of its preset."""
 
     objective: Objective
     num_steps: int
@@ -93,8 +93,8 @@ _DATASETS = {
 
 
 def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
-    """Returns the objectives by name, with their settings for this dataset."""
-    # If the critic of codes learns as fast as the model, its term in the loss dominates the distortion.
+    """Returns the objectives of a dataset by name, with their training settings."""
+    # With equal learning rates of critic and model, the adversarial term would dominate the distortion.
     critic = Critic(hidden=(256, 256, 256), optimizer=Adam(1e-4, betas=(0.5, 0.9)))
     objectives = {
         "vae": _ObjectivePreset(VAE(), 6000),
@@ -131,7 +131,7 @@ def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
             "factor-vae": quick(FactorVAE(10.0), critic=quick_critic),
             "dip-vae-i": quick(DIPVAE("i")),
             "aae": quick(AAE(), critic=quick_critic),
-            "infogan": _ObjectivePreset(  # two codes, for the two positions
+            "infogan": _ObjectivePreset(  # two codes for the two positions
                 InfoGAN(weight=1.0, instance_noise=Linear(0.7, 0.2)),
                 20_000,
                 Adam(1e-3, betas=(0.5, 0.999)),
@@ -145,7 +145,7 @@ def _objectives(dataset: str) -> Mapping[str, _ObjectivePreset]:
 
 
 def preset_names() -> tuple[str, ...]:
-    """Returns the names of all presets: an objective and a dataset, such as "beta-tcvae-sprites"."""
+    """Returns the names of all presets. A name has an objective and a dataset, such as "beta-tcvae-sprites"."""
     return tuple(f"{objective}-{dataset}" for dataset in _DATASETS for objective in _objectives(dataset))
 
 

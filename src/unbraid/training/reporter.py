@@ -1,4 +1,4 @@
-"""History of a fleet, with rows at fixed steps, and its progress, with events at fixed times."""
+"""History of a fleet, with rows at fixed steps, and progress events of a fleet."""
 
 import math
 import time
@@ -23,11 +23,11 @@ _SECONDS_BETWEEN_EVENTS = 10.0
 
 @final
 class Reporter:
-    """Records the history of a fleet, and emits its progress.
+    """Recorder of the history of a fleet, and source of progress events.
 
-    The host queues steps on a GPU long before the GPU runs them. The host waits for the GPU whenever a row of the
-    history is due, and about twice a second, to detect failed members and stop requests early. `steps_later` is the
-    total number of steps of all members of later fleets, which the remaining time includes.
+    The host queues steps long before a GPU runs these steps. The host waits for the GPU at each row of the history, and
+    about twice per second, to detect failed members and stop requests. `steps_later` is the total number of steps of
+    all members of later fleets, which the remaining time includes.
     """
 
     def __init__(
@@ -45,18 +45,18 @@ class Reporter:
         self._fleet, self._steps_later, self._columns, self._clock = fleet, steps_later, columns, clock
         self._names, self._num_steps = tuple(run.name for run in runs), runs[0].spec.num_steps
         self._losses: dict[str, list[float]] = {}
-        # The first step sets up what all others use, so the clock starts after it.
+        # The first step includes the setup, so the clock starts after the first step.
         self._first_step = self._next_check = fleet.step + 1
         self._began = self._last_event = clock()
 
     @property
     def needs_losses(self) -> bool:
-        """Whether the history or the progress needs the loss at the next step."""
+        """Whether the loss at the next step is needed for the history or for a progress event."""
         is_due = self._clock() - self._last_event >= _SECONDS_BETWEEN_EVENTS
         return is_row(self._fleet.step + 1, self._num_steps) or is_due
 
     def after_step(self, losses: dict[str, Tensor]) -> list[int]:
-        """Updates the history and the progress after a step. `losses` is empty unless `needs_losses` was true.
+        """Updates the history and the progress after a step. `losses` may be empty if `needs_losses` was False.
 
         Returns the indices of the members that failed since the last check.
         """
@@ -91,7 +91,7 @@ class Reporter:
         return failed
 
     def _record(self, losses: dict[str, list[float]]) -> None:
-        """Stores the losses of this step for events, and adds a row to the history of each member if a row is due."""
+        """Stores the losses of this step for events. Adds a row to the history of each member if a row is due."""
         step, alive = self._fleet.step, self.alive.tolist()
         self._losses = {
             name: [value if is_alive else math.nan for value, is_alive in zip(values, alive, strict=True)]
@@ -101,8 +101,8 @@ class Reporter:
             return
         previous = max(0, step - _steps_between_rows(self._num_steps))
         for columns in self._columns:
-            # The first row after a multiple of so many steps has values, and the last row. No rows are added for them:
-            # those of different runs are compared.
+            # Values are in the last row, and in the first row after a multiple of `every` steps. No rows are added for
+            # these values, so that runs have comparable rows.
             is_due = step == self._num_steps or step // columns.every > previous // columns.every
             losses = losses | columns.values(alive, is_due=is_due)
         for index, history in enumerate(self.histories):
@@ -111,17 +111,17 @@ class Reporter:
 
 
 def is_row(step: int, num_steps: int) -> bool:
-    """Returns whether the history of a run of `num_steps` steps has a row for this step."""
+    """Returns whether the history of a run with `num_steps` steps has a row for this step."""
     return step == 1 or step % _steps_between_rows(num_steps) == 0 or step == num_steps
 
 
 def plan_text(sizes: Sequence[int], num_steps: int, device: torch.device, memory: Memory | None) -> str:
-    """Returns the training plan as text: the fleet sizes, the number of steps and, if measured, the memory."""
+    """Describes the training plan: the fleet sizes, the number of steps and, if measured, the memory."""
     count = "1 model" if sum(sizes) == 1 else f"{sum(sizes)} models"
     fleets = "" if len(sizes) == 1 else f" in {len(sizes)} fleets, one after the other ({' + '.join(map(str, sizes))})"
     text = f"{count}{fleets}, {num_steps} steps each, on {device}."
     if memory is not None:
-        text += f" A model takes at most {size_text(memory.per_member)}, and {size_text(memory.free)} are free."
+        text += f" A model needs at most {size_text(memory.per_member)}, and {size_text(memory.free)} are free."
     return text
 
 

@@ -1,4 +1,4 @@
-"""Number of models trained side by side, computed from the measured memory of one model."""
+"""Number of models to train side by side, computed from the measured memory of one model."""
 
 import math
 import weakref
@@ -16,10 +16,10 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.training.fleet import Fleet
 from unbraid.training.state import Member
 
-# The rest is for gaps between blocks of memory, and for whatever else runs on the device.
+# Usable fraction of the free memory. The rest is for fragmentation, and for other programs on the device.
 _SHARE_FOR_FLEETS = 0.9
-# What tensors take on a CPU is not all: operations use more memory, and freed blocks leave gaps. Whole
-# processes were seen to take 1.2 times as much for a fully connected net and 1.7 times for a convolutional one.
+# Ratio of the memory of a process on a CPU to the memory of its tensors, because of temporary memory and fragmentation.
+# Measured: 1.2 for a fully connected net, 1.7 for a convolutional net.
 _BESIDE_TENSORS_ON_A_CPU = 2.0
 
 
@@ -28,8 +28,8 @@ _BESIDE_TENSORS_ON_A_CPU = 2.0
 class Memory:
     """Memory of a fleet in bytes.
 
-    `per_member` is the peak memory of each additional member. `beside` is the constant part of a fleet. `free` is the
-    free memory before the fleet is created.
+    `per_member` is the peak memory of each additional member. `beside` is the memory of a fleet that does not depend on
+    the number of members. `free` is the free memory before the fleet is created.
     """
 
     per_member: int
@@ -38,12 +38,12 @@ class Memory:
 
     @property
     def capacity(self) -> int:
-        """Largest number of members of a fleet. It is at least 1: a single member is always tried."""
+        """Maximum number of members of a fleet, and at least 1, because a single member is always tried."""
         return max(1, int((self.free * _SHARE_FOR_FLEETS - self.beside) / max(1, self.per_member)))
 
 
 def fleet_sizes(num_members: int, capacity: int) -> list[int]:
-    """Returns the sizes of the smallest number of fleets within the capacity, as equal as possible.
+    """Splits members into the fewest fleets of at most `capacity`, of nearly equal sizes. Returns the sizes.
 
     For example, 21 members with a capacity of 16 become fleets of 11 and 10.
     """
@@ -53,9 +53,9 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Returns the memory of uncompiled steps, measured with one and two members on a GPU, or one member on a CPU.
+    """Measures the memory of uncompiled steps, with one and two members on a GPU, or one member on a CPU.
 
-    On a CPU, memory is proportional to the number of members. Compiled steps need less memory. Measuring takes seconds.
+    On a CPU, memory is proportional to the number of members. Compiled steps need less memory. Takes seconds.
     """
     try:
         return _on_the_gpu(members, images) if images.device.type == "cuda" else _on_the_cpu(members, images)
@@ -71,7 +71,7 @@ def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
-    _peak_on_the_gpu(members[:1], images)  # not counted: libraries allocate memory at their first use
+    _peak_on_the_gpu(members[:1], images)  # a first call, in which libraries allocate memory
     give_back_memory(images.device)
     free, alone = free_memory(images.device), _peak_on_the_gpu(members[:1], images)
     try:
@@ -84,7 +84,7 @@ def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
-    """Returns the peak memory of a fleet during its first step, in bytes."""
+    """Measures the peak memory of a fleet during its first step, in bytes."""
     give_back_memory(images.device)
     before = torch.cuda.memory_allocated(images.device)
     torch.cuda.reset_peak_memory_stats(images.device)
@@ -95,10 +95,10 @@ def _peak_on_the_gpu(members: Sequence[Member], images: FactorImages) -> int:
 
 @final
 class _Tally(TorchDispatchMode):
-    """Records the peak size in bytes of all live tensors that operations return.
+    """Dispatch mode that records the peak size in bytes of all live tensors returned by operations.
 
-    Live tensors are determined after each operation. Callbacks at deallocation would be more exact, but Python drops
-    exceptions raised in such callbacks, including Ctrl-C.
+    Live tensors are counted after each operation. Callbacks at deallocation would be more exact, but Python drops
+    exceptions in such callbacks, including Ctrl-C.
     """
 
     def __init__(self) -> None:

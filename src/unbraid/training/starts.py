@@ -1,4 +1,4 @@
-"""Fleets of new and interrupted runs, and their first steps."""
+"""Grouping of new and interrupted runs into fleets, and the steps from which fleets start."""
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
@@ -16,10 +16,7 @@ from unbraid.training.state import MemberState, layout
 @final
 @dataclass(frozen=True)
 class Start:
-    """Runs of a fleet, and the checkpoints from which they resume, all of the same step.
-
-    Without checkpoints, the runs start at step 0.
-    """
+    """Runs of a fleet, and their checkpoints of a common step. Without checkpoints, the runs start at step 0."""
 
     runs: tuple[Run, ...]
     checkpoints: tuple[Checkpoint, ...] = ()
@@ -29,19 +26,19 @@ class Start:
         return self.checkpoints[0].step if self.checkpoints else 0
 
     def states(self) -> list[MemberState]:
-        """Returns the states stored in the checkpoints."""
+        """Loads the states in the checkpoints."""
         if not self.checkpoints:
             return []
         of_member = layout(self.runs[0].spec)
         return [load_checkpoint(*each, of_member) for each in zip(self.runs, self.checkpoints, strict=True)]
 
     def histories(self) -> list[History]:
-        """Returns a copy of the history of each run up to this step."""
+        """Returns a copy of the history of each run up to the start step."""
         logged = [checkpoint.history for checkpoint in self.checkpoints]
         return [History(each.columns, list(each.rows)) for each in logged] or [History() for _ in self.runs]
 
     def split_to(self, capacity: int) -> list["Start"]:
-        """Returns the same runs in as few fleets as possible, of nearly equal sizes up to the capacity."""
+        """Splits the runs into the fewest fleets of at most `capacity` members, of nearly equal sizes."""
         runs, checkpoints = iter(self.runs), iter(self.checkpoints)
         sizes = fleet_sizes(len(self.runs), capacity)
         return [Start(tuple(islice(runs, size)), tuple(islice(checkpoints, size))) for size in sizes]
@@ -50,9 +47,9 @@ class Start:
 def starts(runs: Sequence[Run]) -> list[Start]:
     """Groups runs into fleets: runs that were trained side by side stay together, and new runs form one fleet.
 
-    All members of a fleet are checkpointed together, and the last two checkpoints of each run are kept. If the process
-    dies, all members therefore share a step. The step is 0 if the process died during the first checkpoint. A fleet is
-    split only if files were lost or damaged.
+    All members of a fleet are checkpointed together, and the last two checkpoints of each run are kept. After a crash,
+    all members therefore share a step, which is 0 after a crash during the first checkpoint. A fleet is split only if
+    files were lost or damaged.
     """
     if not any((run.folder / "checkpoints").exists() for run in runs):
         return [Start(tuple(runs))] if runs else []
@@ -64,7 +61,7 @@ def starts(runs: Sequence[Run]) -> list[Start]:
 @final
 @dataclass(frozen=True)
 class _ResumableRun:
-    """A run and its usable checkpoints by step."""
+    """Run with its usable checkpoints by step."""
 
     run: Run
     checkpoints: Mapping[int, Checkpoint]
@@ -73,8 +70,8 @@ class _ResumableRun:
 def _group_by_previous_fleet(runs: Sequence[_ResumableRun]) -> list[list[_ResumableRun]]:
     """Groups interrupted runs by the fleet they were trained in, so that each group can resume together.
 
-    A checkpoint lists the members of its fleet. Runs without a checkpoint join the fleet that lists them; runs listed
-    by no fleet form a group of new runs.
+    A checkpoint lists the members of its fleet. A run without a checkpoint joins the fleet that lists the run. Runs in
+    no list form a group of new runs.
     """
     own = {each.run.name: each.checkpoints[max(each.checkpoints)].fleet for each in runs if each.checkpoints}
     fleet_of = {name: fleet for fleet in own.values() for name in fleet} | own
@@ -85,7 +82,7 @@ def _group_by_previous_fleet(runs: Sequence[_ResumableRun]) -> list[list[_Resuma
 
 
 def _resume_points(group: Sequence[_ResumableRun]) -> list[Start]:
-    """Returns one start at the newest step that all members share, or several where files were lost."""
+    """Returns one start at the newest step that all members share, or several starts if files were lost."""
     available = [{0, *each.checkpoints} for each in group]
     steps = set().union(*available)
     common = max(steps.intersection(*available))

@@ -1,6 +1,6 @@
-"""The state of the members of a fleet: a tree of named tensors.
+"""State of a fleet and of its members: trees of named tensors.
 
-The tree is flattened only for tracing a step and for checkpoints, where each tensor is named by its path.
+A tree is flattened only for tracing a step and for checkpoints, where each tensor is named by its path.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,7 +26,7 @@ from unbraid.training.optimizers.optimizer import Optimizer
 from unbraid.training.runs.spec import RunSpec
 
 Tree = Any
-"""A registered dataclass, a dict of trees, or a tensor."""
+"""Tree of tensors: a registered dataclass, a dict of trees, or a tensor."""
 _Class = TypeVar("_Class", bound=type)
 
 
@@ -35,7 +35,7 @@ def as_tree(cls: _Class) -> _Class:
     names = [field.name for field in fields(cls)]
 
     def grown(branches: Iterable[Tree], _: None) -> Tree:
-        # Not through __init__, whose annotations speak of tensors: vmap makes trees of the numbers of axes.
+        # Not through __init__, which checks for tensors, because vmap creates trees of axis numbers.
         tree: Tree = object.__new__(cls)
         for name, branch in zip(names, branches, strict=True):
             object.__setattr__(tree, name, branch)
@@ -51,7 +51,7 @@ def as_tree(cls: _Class) -> _Class:
 
 
 def named_leaves(tree: Tree) -> dict[str, Tensor]:
-    """Returns every tensor of a tree by its path, such as "model.weights.encoder.0.bias", in the order of the tree."""
+    """Returns the tensors of a tree by path, such as "model.weights.encoder.0.bias", in the order of the tree."""
     leaves, _ = tree_flatten_with_path(tree)
     named: dict[str, Tensor] = {}
     for path, leaf in leaves:
@@ -67,7 +67,7 @@ Reason = Literal["loss not finite", "loss above max_loss", "gradient not finite"
 @final
 @dataclass(frozen=True)
 class Member:
-    """One model of a fleet: its spec and its seed."""
+    """Model of a fleet, given by spec and seed."""
 
     spec: RunSpec
     seed: int
@@ -77,7 +77,7 @@ class Member:
 @final
 @dataclass(frozen=True)
 class Net:
-    """Weights of a net by name, and their optimizer state. Both are empty if the spec does not have this net."""
+    """Weights and optimizer state of a net by parameter name. Both are empty for a spec without this net."""
 
     weights: dict[str, Tensor]
     optimizer_state: dict[str, dict[str, Tensor]]
@@ -86,8 +86,8 @@ class Net:
 @as_tree
 @final
 @dataclass(frozen=True)
-class Carried:
-    """Tensors that persist between the steps of a member: two nets, and the state of the objective.
+class TrainState:
+    """Tensors that persist between steps: weights and optimizer states of the nets, and the state of the objective.
 
     In a fleet, each tensor has a leading axis of members.
     """
@@ -106,13 +106,13 @@ class Carried:
 @final
 @dataclass(frozen=True)
 class FleetState:
-    """All tensors that a step changes in place.
+    """State of a fleet: all tensors that a step changes in place.
 
     `failed_at` is -1 for a member that has not failed. `reason` is 0 for no failure, or the position in `Reason`,
     counted from 1.
     """
 
-    carried: Carried
+    tensors: TrainState
     failed_at: Int64[Tensor, " member"]
     reason: Int64[Tensor, " member"]
     step: Int64[Tensor, ""]
@@ -121,20 +121,20 @@ class FleetState:
 @final
 @dataclass(frozen=True)
 class MemberState:
-    """The state of one member, for checkpoints.
+    """State of one member, for checkpoints.
 
     `step` is the number of steps taken. `failed_at` is the step, counted from 1, at which the loss or its gradient was
     not finite, or the loss exceeded `max_loss`.
     """
 
     step: int
-    carried: Carried
+    tensors: TrainState
     failed_at: int | None
     reason: Reason | None = None
 
 
 def fleet_key(spec: RunSpec) -> str:
-    """Returns a key that is equal for the specs of members that can share a fleet.
+    """Returns a key that is equal for specs that can be trained in the same fleet.
 
     Such specs differ only in hyperparameters of the objective and in the learning rate.
     """
@@ -149,38 +149,38 @@ def fleet_key(spec: RunSpec) -> str:
 
 
 def fresh_state(members: Sequence[Member], image_shape: ImageShape, like: Tensor) -> FleetState:
-    """Returns the state of a fleet before its first step, in the type and on the device of `like`."""
+    """Creates the state of a fleet before its first step, with the dtype and device of `like`."""
     count, spec = len(members), members[0].spec
     with torch.device("cpu"):
         initial = spec.objective.trained_form().initial_state(spec.model.latents)
     models = [member.spec.model.build(image_shape, member.seed) for member in members]
     critics = [seeded(member.spec.make_critic, member.seed, "critic") for member in members]
-    carried = Carried(
+    train_state = TrainState(
         model=_stacked("model", models, spec, like),
         critic=_stacked("critic", critics, spec, like),
         objective={name: value.to(like).expand(count, *value.shape).clone() for name, value in initial.items()},
     )
     return FleetState(
-        carried,
+        train_state,
         failed_at=torch.full((count,), -1, device=like.device),
         reason=torch.zeros(count, dtype=torch.int64, device=like.device),
         step=torch.zeros((), dtype=torch.int64, device=like.device),
     )
 
 
-def of_member(carried: Carried, index: int) -> Carried:
+def of_member(train_state: TrainState, index: int) -> TrainState:
     """Returns the tensors of one member of a fleet."""
-    return tree_map(lambda tensor: tensor[index], carried)
+    return tree_map(lambda tensor: tensor[index], train_state)
 
 
-def layout(spec: RunSpec) -> Carried:
-    """Returns the state of a member of this spec, as tensors on the meta device."""
+def layout(spec: RunSpec) -> TrainState:
+    """Returns the tree of names, dtypes and shapes of a member's tensors, as tensors on the meta device."""
     like = torch.empty(0, dtype=spec.dtype, device="meta")
-    return of_member(fresh_state([Member(spec, 0)], spec.dataset.image_shape, like).carried, 0)
+    return of_member(fresh_state([Member(spec, 0)], spec.dataset.image_shape, like).tensors, 0)
 
 
-def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
-    """Returns the tree of the expected layout with these tensors. Raises a ValueError if names or shapes differ."""
+def from_named(tensors: Mapping[str, Tensor], expected: TrainState) -> TrainState:
+    """Builds a tree with the expected layout from named tensors. Raises a ValueError for other names or shapes."""
     names = named_leaves(expected)
     for name, like in names.items():
         if name not in tensors:
@@ -189,30 +189,30 @@ def from_named(tensors: Mapping[str, Tensor], expected: Carried) -> Carried:
             raise ValueError(f"{name} is {tensor_text(tensors[name])}; expected {tensor_text(like)}")
     for name in tensors:
         if name not in names:
-            raise ValueError(f"it holds {name}, {tensor_text(tensors[name])}, which such a run does not have")
+            raise ValueError(f"{name}, {tensor_text(tensors[name])}, is not expected in this run")
     return tree_unflatten([tensors[name] for name in names], tree_structure(expected))
 
 
 def tensor_text(tensor: Tensor) -> str:
-    """Returns the type and shape of a tensor as text, such as "float32 of (128, 10)"."""
+    """Formats the dtype and shape of a tensor, such as "float32 of (128, 10)"."""
     return f"{str(tensor.dtype).removeprefix('torch.')} of {tuple(tensor.shape)}"
 
 
 def learns_with(spec: RunSpec, which: str, name: str) -> str:
-    """Returns the name of the optimizer for these weights of a net: "model" or "critic".
+    """Returns the optimizer of a weight tensor: "model" or "critic".
 
-    The critic's optimizer updates an encoder that shares its trunk with the critic.
+    The optimizer of the critic updates the encoder layers that are shared with the critic.
     """
     return "critic" if name.startswith("encoder.") and spec.objective.critic_reads == "features" else which
 
 
 def optimizers(spec: RunSpec) -> dict[str, Optimizer]:
-    """Returns the optimizers of the model and of the critic."""
+    """Returns the optimizers of a spec by kind of net, "model" and "critic"."""
     return {"model": spec.optimizer, "critic": spec.critic_or_default.optimizer}
 
 
 def _stacked(which: str, nets: Sequence[nn.Module | None], spec: RunSpec, like: Tensor) -> Net:
-    """Returns the stacked weights of one kind of net, and the initial state of their optimizers."""
+    """Stacks the weights of one kind of net over members, and creates the initial optimizer states."""
     named = [{} if net is None else dict(net.named_parameters()) for net in nets]
     weights = {name: torch.stack([of_net[name].detach() for of_net in named]).to(like) for name in named[0]}
     optimizer_state: dict[str, dict[str, Tensor]] = {}

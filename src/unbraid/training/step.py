@@ -1,7 +1,7 @@
-"""One step of a fleet, as a function of tensors.
+"""Training step of a fleet, as a function of tensors.
 
-The objective and the nets are written for one model, and `vmap` maps them over the members. A step changes the state in
-place, and reads only its inputs and the images. It can therefore be traced once and replayed (see `program`).
+Objectives and nets are written for one model, and `vmap` maps the loss over the members. A step changes the state in
+place, and reads only its inputs and the images. A step can therefore be traced once and replayed (see `compilation`).
 """
 
 from collections.abc import Hashable, Mapping, Sequence
@@ -26,17 +26,17 @@ from unbraid.training.optimizers.optimizer import StepSize, over_members
 from unbraid.training.state import FleetState, Member, Net, as_tree, fleet_key, learns_with, optimizers
 
 _STREAMS = {"first": ("batch", "noise"), "other": ("other batch", "other noise")}
-"""Names of the random streams for the rows and for the noise of each batch."""
+"""Names of the two random streams of each batch: for the row numbers and for the noise."""
 
 
 @as_tree
 @final
 @dataclass(frozen=True)
-class Kept:
+class StaticInputs:
     """Inputs of a step with fixed memory addresses, as a CUDA graph requires.
 
-    The inputs are the state, the hyperparameters of each member and the source of the next batches. `rounded` holds
-    copies of the weights in the compute precision of the nets, if that precision is lower.
+    These inputs are the state, the hyperparameters of each member and the source of the next batches. `rounded` has
+    copies of the weights in the compute precision of the nets, if this precision is lower.
     """
 
     state: FleetState
@@ -49,10 +49,10 @@ class Kept:
 @as_tree
 @final
 @dataclass(frozen=True)
-class Given:
-    """All inputs of a step: fixed-address inputs, random draws, and the `progress` of training from 0 to 1."""
+class StepInputs:
+    """All inputs of a step: static inputs, random numbers, and the `progress` of training from 0 to 1."""
 
-    kept: Kept
+    static: StaticInputs
     rows: dict[str, Tensor]
     noise: dict[str, Tensor]
     step_constants: dict[str, dict[str, Tensor]]
@@ -61,14 +61,14 @@ class Given:
 
     @property
     def learned(self) -> Weights:
-        """Weights of the nets, replaced by their `rounded` copies if there are any."""
-        rounded = self.kept.rounded
-        return {which: net.weights | rounded.get(which, {}) for which, net in self.kept.state.carried.nets.items()}
+        """Weights of the nets, replaced by `rounded` copies where these exist."""
+        rounded = self.static.rounded
+        return {which: net.weights | rounded.get(which, {}) for which, net in self.static.state.tensors.nets.items()}
 
 
 @final
 class FleetStep:
-    """Computes the losses and gradients of all members at once, and updates their weights."""
+    """Training step that computes the losses and gradients of all members at once, and updates the weights."""
 
     def __init__(self, members: Sequence[Member], images: FactorImages, template: AutoencoderModule) -> None:
         spec = members[0].spec
@@ -99,7 +99,7 @@ class FleetStep:
         return fleet_key(self._spec), len(self._members), *schedules
 
     def rounded(self, state: FleetState) -> Weights:
-        """Returns copies of the weights in the compute precision of the nets. Empty if the weights have it."""
+        """Returns copies of the weights in the compute precision of the nets, or {} for weights of this precision."""
         coarse = nets_run_in(self._spec.precision)
         if coarse == self._spec.dtype:
             return {}
@@ -109,12 +109,12 @@ class FleetStep:
                 for name, tensor in net.weights.items()
                 if which == "critic" or name.startswith(("encoder.", "decoder."))
             }
-            for which, net in state.carried.nets.items()
+            for which, net in state.tensors.nets.items()
         }
 
-    def kept(self, state: FleetState, rounded: Weights, step: int) -> Kept:
+    def static_inputs(self, state: FleetState, rounded: Weights, step: int) -> StaticInputs:
         """Returns the inputs with fixed memory addresses, including the source of the batches of this step."""
-        return Kept(
+        return StaticInputs(
             state,
             rounded,
             {name: numbers.constant for name, numbers in self._hyperparameters.items()},
@@ -132,31 +132,33 @@ class FleetStep:
 
         shapes = self._objective.draw_shapes(spec.batch_size, spec.model, self._images.image_shape)
         noise_shape = spec.batch_size, spec.model.latents.num_noise
-        return Given(
-            kept,
-            rows={which: feed.rows(kept.supplied[which], step) for which, feed in self.feeds.items()},
+        return StepInputs(
+            static,
+            rows={which: feed.rows(static.supplied[which], step) for which, feed in self.feeds.items()},
             noise={which: normal(_STREAMS[which][1], noise_shape) for which in self.feeds},
-            # Here and not in the compiled step, which would compute them anew for every weight.
+            # Not in the compiled step, which would compute the constants again for every weight.
             step_constants={
                 which: {
                     name: number.to(device, spec.dtype)
                     for name, number in self._optimizers[which].step_constants(counted + 1).items()
                 }
-                for which in kept.state.carried.nets
+                for which in static.state.tensors.nets
             },
             progress=(counted.double() / max(1, spec.num_steps - 1)).to(device, spec.dtype),
             draws={name: normal(f"objective {name}", shape) for name, shape in shapes.items()},
         )
 
-    def observe(self, given: Given) -> dict[str, Tensor]:
-        """Returns the loss and its parts at this step, without changing the state."""
-        _, (losses, _) = self._losses(given.learned, self._inputs(given), given.progress)
+    def observe(self, inputs: StepInputs) -> dict[str, Tensor]:
+        """Returns the loss and its terms at this step, without changing the state."""
+        _, (losses, _) = self._losses(inputs.learned, self._loss_inputs(inputs), inputs.progress)
         return losses
 
-    def advance(self, given: Given, *, log: bool = False) -> dict[str, Tensor]:
-        """Takes one step and updates the state in place. Returns the losses if `log`, else an empty dictionary."""
-        spec, state = self._spec, given.kept.state
-        gradient, (losses, carried_over) = self._gradients[log](given.learned, self._inputs(given), given.progress)
+    def advance(self, inputs: StepInputs, *, log: bool = False) -> dict[str, Tensor]:
+        """Updates the state in place by one step. Returns the loss and its terms if `log`, else {}."""
+        spec, state = self._spec, inputs.static.state
+        gradient, (losses, carried_over) = self._gradients[log](
+            inputs.learned, self._loss_inputs(inputs), inputs.progress
+        )
         norms = {which: gradient_norm(each).to(spec.dtype) for which, each in gradient.items()}
         state.step.add_(1)
         reason = _reasons(losses["loss"], torch.stack(list(norms.values())), spec.max_loss)
@@ -165,33 +167,33 @@ class FleetStep:
         state.reason.copy_(torch.where(fails_now, reason, state.reason))
         alive = state.failed_at < 0
         for name, new in carried_over.items():
-            old = state.carried.objective[name]
+            old = state.tensors.objective[name]
             old.copy_(torch.where(over_members(alive, new), new, old))
         scale = None if spec.max_gradient_norm is None else clipping(norms["model"], spec.max_gradient_norm)
-        rate = self._learning_rate.at(given.progress, given.kept.learning_rate) * alive
-        step_sizes = {"model": StepSize(rate, alive, given.step_constants["model"])}
+        rate = self._learning_rate.at(inputs.progress, inputs.static.learning_rate) * alive
+        step_sizes = {"model": StepSize(rate, alive, inputs.step_constants["model"])}
         if "critic" in gradient:
-            rate = value_at(self._optimizers["critic"].learning_rate, given.progress) * alive.to(spec.dtype)
-            step_sizes["critic"] = StepSize(rate, alive, given.step_constants["critic"])
-        self._update("model", given, gradient["model"], step_sizes, scale)
+            rate = value_at(self._optimizers["critic"].learning_rate, inputs.progress) * alive.to(spec.dtype)
+            step_sizes["critic"] = StepSize(rate, alive, inputs.step_constants["critic"])
+        self._update("model", inputs, gradient["model"], step_sizes, scale)
         if "critic" in gradient:
-            self._update("critic", given, gradient["critic"], step_sizes)
+            self._update("critic", inputs, gradient["critic"], step_sizes)
         return losses if log else {}
 
     def _update(
         self,
         which: str,
-        given: Given,
+        inputs: StepInputs,
         gradient: Mapping[str, Tensor],
         step_sizes: Mapping[str, StepSize],
         scale: Float[Tensor, " member"] | None = None,
     ) -> None:
-        """Updates one kind of net with its gradient times `scale`.
+        """Updates the weights of one kind of net, with the gradient times `scale`.
 
         The weights and optimizer state of failed members do not change.
         """
-        net: Net = given.kept.state.carried.nets[which]
-        rounded = given.kept.rounded.get(which, {})
+        net: Net = inputs.static.state.tensors.nets[which]
+        rounded = inputs.static.rounded.get(which, {})
         for name, weights in net.weights.items():
             learner = learns_with(self._spec, which, name)
             step_size = step_sizes[learner]
@@ -212,12 +214,12 @@ class FleetStep:
         weights, place = self._images.weights, self._images.device
         return Inputs(
             hyperparameters={
-                name: numbers.at(given.progress, kept.hyperparameters[name])
+                name: numbers.at(inputs.progress, static.hyperparameters[name])
                 for name, numbers in self._hyperparameters.items()
                 if not numbers.are_zero
             },
             x={
-                which: feed.images(kept.supplied[which], given.rows[which]).to(spec.dtype)
+                which: feed.images(static.supplied[which], inputs.rows[which]).to(spec.dtype)
                 for which, feed in self.feeds.items()
             },
             noise=given.noise,
@@ -230,7 +232,7 @@ class FleetStep:
 def _reasons(
     loss: Float[Tensor, " member"], norms: Float[Tensor, "net member"], max_loss: float
 ) -> Int64[Tensor, " member"]:
-    """Returns the failure of each member at this step: 0 for none, or the position in `Reason`, counted from 1."""
+    """Returns the failure of each member at this step: 0 for no failure, or the position in `Reason` from 1 on."""
     of_gradient = torch.where(norms.isfinite().all(dim=0), 0, 3)
     return torch.where(loss.isfinite(), torch.where(loss > max_loss, 2, of_gradient), 1)
 
@@ -253,7 +255,7 @@ class Numbers:
 
     @property
     def key(self) -> Hashable:
-        """Cache key of the values that `constant` does not contain: the schedules of the members."""
+        """Cache key: the schedules of the members, whose values `constant` does not contain."""
         return self.are_zero, tuple(weight if isinstance(weight, Schedule) else None for weight in self._weights)
 
     def at(self, progress: Float[Tensor, ""], constant: Float[Tensor, " member"]) -> Float[Tensor, " member"]:
@@ -269,11 +271,11 @@ class Numbers:
 
 
 def gradient_norm(gradient: Mapping[str, Float[Tensor, "member ..."]]) -> Float[Tensor, " member"]:
-    """Returns the norm of each member's gradient over all its tensors."""
+    """Returns the gradient norm of each member over all weight tensors."""
     lengths = [torch.linalg.vector_norm(widened(each).reshape(len(each), -1), dim=1) for each in gradient.values()]
     return torch.linalg.vector_norm(torch.stack(lengths), dim=0)
 
 
 def clipping(norm: Float[Tensor, " member"], max_norm: float) -> Float[Tensor, " member"]:
-    """Returns the factor that clips each member's gradient to `max_norm`."""
+    """Returns the factor per member that clips the gradient norm to `max_norm`."""
     return (max_norm / norm).clamp(max=1)

@@ -1,4 +1,4 @@
-"""`train` turns specs and seeds into finished runs."""
+"""Training of runs from specs and seeds."""
 
 import contextlib
 import logging
@@ -22,10 +22,10 @@ from unbraid.training.batches import load_or_stream
 from unbraid.training.budgets import with_budget
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
+from unbraid.training.compilation import CompileCache, Inductor
 from unbraid.training.fleet_training import FleetTraining, conclude
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
-from unbraid.training.program import Inductor, Programs
 from unbraid.training.reporter import plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -51,11 +51,11 @@ def train(
     progress: bool = True,
     options: TrainingOptions | None = None,
 ) -> Runs:
-    """Trains every spec with every seed, side by side if possible, and returns the runs in that order.
+    """Trains every spec with every seed, side by side if possible, and returns the runs: for each spec, each seed.
 
-    Finished runs are reused. Unfinished runs raise an error, unless `resume` continues them from their last checkpoints
-    or `TrainingOptions(force=True)` archives their folders and starts again. If not all models fit into the memory of
-    the device, they are trained in several fleets, one after the other.
+    Finished runs are reused. For unfinished runs an error is raised. `resume` continues unfinished runs from their last
+    checkpoints, and `TrainingOptions(force=True)` archives existing folders and starts again. If the models do not fit
+    into the memory of the device together, several fleets are trained one after the other.
 
     Args:
         specs: One or more specs.
@@ -64,16 +64,16 @@ def train(
         minutes: Approximate time to train all models, instead of `num_steps` of the specs. A few steps are timed
             first. The resulting `num_steps` is kept in the folder, so the same call finds or resumes the same runs.
         folder: Parent folder of the folders of the runs.
-        device: A torch device. "auto" selects the GPU if available.
-        resume: Whether unfinished runs are continued.
+        device: A torch device. "auto" selects a GPU if available.
+        resume: Whether to continue unfinished runs.
         watch: A callback for every `Event`. `watch=print` prints one line per event.
-        progress: Whether a terminal or a notebook shows a progress bar. Warnings are always logged.
-        options: Less common options: checkpoints, snapshots, streaming, additional columns of the history.
+        progress: Whether to show a progress bar on a terminal or in a notebook. Warnings are always logged.
+        options: Less common options: checkpoints, snapshots, streaming, optional columns of the history.
 
     Training changes three settings of the process. On a CPU, glibc keeps freed memory, unless the environment has
-    MALLOC_ variables. The soft limit on open files is raised if many runs are locked at once. During training in the
-    main thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a
-    KeyboardInterrupt with the resumable `runs`. The signal handlers are restored afterwards.
+    MALLOC_ variables. The soft limit on open files is raised to lock many runs at once. During training in the main
+    thread, the first Ctrl-C, SIGTERM or SIGHUP saves a checkpoint and raises TrainingInterrupted, a KeyboardInterrupt
+    with the resumable `runs`. The signal handlers are restored afterwards.
 
     Examples:
         >>> from unbraid import MLP, Autoencoder, DSprites
@@ -85,15 +85,15 @@ def train(
     """
     runs = requested_runs(specs, seeds, folder)
     if watch is not None and not callable(watch):
-        raise SpecError(f"watch is {in_short(watch)}; expected a function that is called with each event: watch=print.")
+        raise SpecError(f"watch is {in_short(watch)}; expected a function of an event. Pass e.g. watch=print.")
     options = options or TrainingOptions()
     with progress_bar(watch, show=progress) as print_line:
         runs = with_budget(runs, device, epochs=epochs, minutes=minutes)
         finished = [] if options.force else [run for run in runs if run.status == "finished"]
         if finished:
-            count = "It is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
+            count = "The run is" if len(runs) == 1 else f"{len(finished)} of {len(runs)} runs are"
             print_line(
-                f"{count} finished already and not repeated (TrainingOptions(force=True) would): {finished[0].folder}"
+                f"{count} already finished and reused (TrainingOptions(force=True) trains again): {finished[0].folder}"
             )
         return Runs(train_runs(runs, options, device=device, resume=resume))
 
@@ -105,7 +105,7 @@ def train_runs(
     device: torch.device | str = "auto",
     resume: bool = False,
 ) -> list[Run]:
-    """Trains the new and unfinished runs, as `train` does. Returns all runs in the same order."""
+    """Trains the new and unfinished runs, like `train`. Returns all runs in the same order."""
     options = options or TrainingOptions()
     device = resolve_device(device)
     check_requests(runs, options, device, resume=resume)
@@ -119,12 +119,12 @@ def train_runs(
     for run in runs:
         failure = run.failure
         if run.status == "finished" or (failure is not None and failure.last_good is not None):
-            remove_checkpoints(run)  # the process died after it ended the run
+            remove_checkpoints(run)  # left by a process that died after finishing the run
     pending = _pending(runs)
     check_unlocked(pending)
     parts = _parts(runs)
     with naming_runs(runs):
-        for part in parts[1:]:  # those of the first are opened next
+        for part in parts[1:]:  # the images of the first part are opened next
             part[0].spec.check_images(part[0].spec.training_data.open())
         if len(parts) > 1:
             text = f"{len(pending)} models in {len(parts)} groups, one after the other."
@@ -133,8 +133,8 @@ def train_runs(
             _train_part(part, device, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
-            f"No run is left: {len(pending)} of {len(pending)} failed, the first because {pending[0].failure}. "
-            "Try a smaller learning_rate, or set max_gradient_norm. If the loss exceeded max_loss, raise max_loss."
+            f"All {len(pending)} runs failed, the first because {pending[0].failure}. Use a smaller learning_rate, or "
+            "set max_gradient_norm. If the loss exceeded max_loss, increase max_loss."
         )
     return list(runs)
 
@@ -144,10 +144,10 @@ def _pending(runs: Sequence[Run]) -> list[Run]:
 
 
 def _parts(runs: Sequence[Run]) -> list[list[Run]]:
-    """Returns the runs that need training, in groups that can share a fleet and be locked at the same time.
+    """Groups the runs that need training, so that the runs of a group can share a fleet and be locked together.
 
     Each lock is an open file, and the system limits the number of open files. All requested runs are grouped, including
-    finished runs, so that the same command makes the same fleets after a crash.
+    finished runs, so that the same command creates the same fleets after a crash.
     """
     kinds: dict[str, list[Run]] = defaultdict(list)
     for run in runs:
@@ -158,25 +158,25 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
 
 
 def _train_part(runs: Sequence[Run], device: torch.device, options: TrainingOptions) -> None:
-    """Loads the images of runs that can share a fleet, and trains the runs."""
+    """Loads the images of runs that can share a fleet, and trains these runs."""
     can_advise = device.type == "cpu" and torch.get_num_threads() > 1 and not is_waiting_chosen()
     try:
         with listening(busy_cores_check() if can_advise else None):
             _train_locked(runs, load_or_stream(runs[0].spec, device, stream=options.stream), options)
     except IsADirectoryError as error:
         raise RunError(
-            f"{error.filename} is a folder where a file is expected. Move it away, and repeat the command."
+            f"{error.filename} is a folder; expected a file. Move the folder away, and repeat the command."
         ) from None
 
 
 def _train_locked(runs: Sequence[Run], images: FactorImages, options: TrainingOptions) -> None:
-    """Locks the runs, marks completely written runs as finished or failed, and trains the others."""
+    """Locks the runs, marks completely written runs as finished or failed, and trains the other runs."""
     with stoppable():
         memory = _memory(runs, images)
     with contextlib.ExitStack() as locks:
         for run in runs:
             locks.enter_context(RunWriter(run).locked())
-        for run in [run for run in runs if RunWriter(run).can_conclude]:  # the process died just before it did
+        for run in [run for run in runs if RunWriter(run).can_conclude]:  # left by a process that died
             conclude(run)
         # Another process may have finished some runs while the images were loaded.
         pending = _pending(runs)
@@ -188,9 +188,9 @@ def _train_locked(runs: Sequence[Run], images: FactorImages, options: TrainingOp
 
 
 def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
-    """Returns the measured memory of a model, or None for a single run without user classes.
+    """Measures the memory of a model, or returns None for a single run without user classes.
 
-    Measuring takes a step, so an error in user code is raised before a folder is created.
+    The measurement runs a step, so that errors in user code are raised before a folder is created.
     """
     spec = runs[0].spec
     if len(runs) == 1 and not user_source((spec.model, spec.objective, spec.critic, spec.optimizer)):
@@ -206,13 +206,13 @@ def _memory(runs: Sequence[Run], images: FactorImages) -> Memory | None:
 def _train_fleets(
     fleets: Sequence[Start], images: FactorImages, memory: Memory | None, options: TrainingOptions
 ) -> None:
-    """Trains fleets in sequence. If one is too large for memory, it and all later fleets are halved."""
-    waiting, programs, tried = deque(fleets), Programs(Inductor(options.deterministic)), list[int]()
+    """Trains fleets in sequence. If a fleet does not fit into memory, this fleet and all later fleets are halved."""
+    waiting, cache, tried = deque(fleets), CompileCache(Inductor(options.deterministic)), list[int]()
     _emit_plan(waiting, images, memory)
     while waiting:
         start = waiting.popleft()
         steps_later = sum(len(each.runs) * (each.runs[0].spec.num_steps - each.step) for each in waiting)
-        shortage = _train_fleet(start, images, programs, steps_later, options)
+        shortage = _train_fleet(start, images, cache, steps_later, options)
         give_back_memory(images.device)
         if shortage is None:
             continue
@@ -221,7 +221,7 @@ def _train_fleets(
             raise _too_large(tried, images, shortage)
         half = (len(start.runs) + 1) // 2
         log.warning(
-            "%d models side by side were too many for the memory of %s (%s). Going on with %d.",
+            "%d models side by side do not fit into the memory of %s (%s). Continuing with %d.",
             len(start.runs),
             images.device,
             shortage,
@@ -233,12 +233,12 @@ def _train_fleets(
 
 
 def _train_fleet(
-    start: Start, images: FactorImages, programs: Programs, steps_later: int, options: TrainingOptions
+    start: Start, images: FactorImages, cache: CompileCache, steps_later: int, options: TrainingOptions
 ) -> str | None:
-    """Trains one fleet. Returns an error message, not the error, which would hold memory, if memory was too small."""
+    """Trains one fleet. Returns the message of an out-of-memory error; the exception would keep memory alive."""
     try:
         with stoppable():
-            training = FleetTraining(start, images, options, programs=programs, steps_later=steps_later)
+            training = FleetTraining(start, images, options, cache=cache, steps_later=steps_later)
         is_to_stop = training.run()
     except Exception as error:
         if not is_out_of_memory(error):
@@ -246,12 +246,12 @@ def _train_fleet(
         return _first_sentences(error)
     if is_to_stop:
         finished = "1 model was" if len(start.runs) == 1 else f"{len(start.runs)} models were"
-        raise TrainingInterrupted(f"Stopped, as asked, after {finished} finished. {HOW_TO_RESUME}")
+        raise TrainingInterrupted(f"Stopped by a signal after {finished} finished. {HOW_TO_RESUME}")
     return None
 
 
 def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None) -> None:
-    """Emits the training plan of the waiting fleets as an event."""
+    """Emits an event with the training plan of the waiting fleets."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
@@ -267,8 +267,8 @@ def _first_sentences(error: Exception) -> str:
 def _too_large(tried: Sequence[int], images: FactorImages, shortage: str) -> TrainingError:
     sizes = ", then ".join(map(str, tried))
     return TrainingError(
-        f"A single model is too large for the memory of {images.device} (tried side by side: {sizes}; the last time: "
-        f"{shortage}). "
-        "Use a smaller --batch-size (batch_size) or net, leave the images on the disk with --stream (stream=True), or "
-        "take another --device."
+        f"A single model does not fit into the memory of {images.device} (models tried side by side: {sizes}; "
+        f"last error: {shortage}). "
+        "Use a smaller --batch-size (batch_size) or net, stream the images from disk with --stream (stream=True), or "
+        "use another --device."
     )

@@ -81,7 +81,7 @@ def test_a_folder_is_read_like_an_archive(tmp_path):
 )
 def test_names_that_lead_elsewhere_are_refused(path, name):
     path.write_bytes(tarred({"fine": b"", name: b"escaped"}))
-    with pytest.raises(DataError, match="plain") as error:
+    with pytest.raises(DataError, match="relative path") as error:
         Tar(path).members()
     assert str(path) in str(error.value)
     assert ascii(name) in str(error.value)
@@ -106,21 +106,21 @@ def test_links_and_devices_are_refused(path, kind):
     about.type, about.linkname = kind, "/etc/passwd"
     with tarfile.open(path, "w") as archive:
         archive.addfile(about)
-    with pytest.raises(DataError, match=r"some\.archive holds 'top/odd'"):
+    with pytest.raises(DataError, match=r"some\.archive contains 'top/odd'"):
         Tar(path).members()
 
 
 def test_a_member_larger_than_asked_for_is_refused_before_it_is_read(path, monkeypatch):
     monkeypatch.setattr(archives, "MAX_MEMBER_BYTES", 1000)
     path.write_bytes(tarred(FILES))
-    with pytest.raises(DataError, match=r"some\.archive takes 1,024"):
+    with pytest.raises(DataError, match=r"some\.archive has 1,024"):
         list(Tar(path).contents(Tar(path).members()))
 
 
 def test_a_file_larger_than_asked_for_is_refused_before_it_is_read(tmp_path):
     (tmp_path / "a").write_bytes(bytes(1001))
     source = Folder(tmp_path, max_member_bytes=1000)
-    with pytest.raises(DataError, match="takes 1,001 bytes"):
+    with pytest.raises(DataError, match="has 1,001 bytes"):
         list(source.contents(source.members()))
 
 
@@ -131,7 +131,7 @@ def test_a_tar_header_of_any_size_is_not_believed(path):
     header[156:157] = tarfile.XHDTYPE
     header[148:156] = b"%06o\0 " % (sum(header[:148]) + 8 * 32 + sum(header[156:]))
     path.write_bytes(bytes(header) + bytes(2048))
-    with pytest.raises(DataError, match="header of"):
+    with pytest.raises(DataError, match="header at"):
         Tar(path).members()
 
 
@@ -165,7 +165,7 @@ def test_a_file_that_goes_or_changes_while_the_folder_is_read_is_named(tmp_path)
     source = Folder(tmp_path)
     members = source.members()
     (tmp_path / "a").write_bytes(b"12")
-    with pytest.raises(DataError, match="/a had 1"):
+    with pytest.raises(DataError, match="/a .* 1 bytes"):
         list(source.contents(members))
     (tmp_path / "a").unlink()
     with pytest.raises(DataError, match="/a cannot"):

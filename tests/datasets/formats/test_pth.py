@@ -82,10 +82,10 @@ def test_writing_to_the_tensor_does_not_reach_the_file(path):
 @pytest.mark.parametrize(
     ("content", "match"),
     [
-        ({"images": TENSOR}, "holds a dict; expected one tensor"),
-        ([TENSOR, TENSOR], "holds a list"),
-        (OrderedDict(a=TENSOR), "holds a OrderedDict"),
-        (None, "holds a NoneType"),
+        ({"images": TENSOR}, "dict"),
+        ([TENSOR, TENSOR], "list"),
+        (OrderedDict(a=TENSOR), "OrderedDict"),
+        (None, "NoneType"),
         (torch.nn.Parameter(TENSOR.float()), r"calls torch\._utils\._rebuild_parameter"),
         (torch.nn.Linear(1, 1), r"calls torch\.nn\.modules"),
         (TENSOR.to_sparse(), r"calls torch\._utils\._rebuild_sparse_tensor"),
@@ -151,9 +151,9 @@ def test_a_compressed_entry_is_refused_before_it_is_inflated(path):
     ("entries", "match"),
     [
         ({}, "cannot be read as a tensor"),
-        ({"file/images": b""}, r"a zip without data\.pkl"),
+        ({"file/images": b""}, r"no data\.pkl"),
         ({"file/constants.pkl": b"", "file/data.pkl": b"."}, "TorchScript"),
-        ({"file/data.pkl": b"\x80\x02" + b"N0" * 40_000 + b"."}, "more than one tensor needs"),
+        ({"file/data.pkl": b"\x80\x02" + b"N0" * 40_000 + b"."}, "data.pkl has .* bytes"),
     ],
 )
 def test_other_zips_are_refused(path, entries, match):

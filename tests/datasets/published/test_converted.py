@@ -187,7 +187,7 @@ def rename_the_factor(store):
     ("damage", "flaw"),
     [
         (lambda store: (store.folder / "images.npy").write_bytes(b"junk"), "images.npy has 4 bytes"),
-        (rename_the_factor, "its record.json is damaged"),
+        (rename_the_factor, "record.json is damaged"),
     ],
 )
 def test_a_damaged_cache_without_the_files_says_what_to_do(folder, damage, flaw):
@@ -310,5 +310,5 @@ def test_a_finished_cache_is_opened_where_nothing_can_be_written(folder, monkeyp
 
 
 def test_an_empty_root_is_refused():
-    with pytest.raises(SpecError, match="root is empty"):
+    with pytest.raises(SpecError, match="root is ''"):
         Dots(root="")

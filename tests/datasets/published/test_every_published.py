@@ -32,7 +32,7 @@ def test_a_folder_is_found_from_every_other(cls, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert cls(root="data") == cls(root=str(tmp_path / "data"))
     assert cls().root is None
-    with pytest.raises(SpecError, match="root is empty"):
+    with pytest.raises(SpecError, match="root is ''"):
         cls(root="")
 
 

@@ -48,7 +48,7 @@ def test_each_version_is_read_from_its_own_file(tmp_path, version, way, subfolde
 @pytest.mark.usefixtures("small_grid")
 def test_versions_are_not_taken_for_one_another(tmp_path):
     write(tmp_path, "toy")
-    with pytest.raises(DataError, match=r"its files \(mpi3d_real\.npz\)"):
+    with pytest.raises(DataError, match=r"expected: mpi3d_real\.npz\)"):
         MPI3D(root=str(tmp_path)).load()
     assert MPI3D(version="toy").store != MPI3D(version="real").store
 

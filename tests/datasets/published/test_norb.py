@@ -59,9 +59,9 @@ def parse(path):
     [
         (None, "No such file"),
         (b"", "begins with 0x00000000"),
-        (CONTENT[:12], "expected 0x1e3d4c55, 3 dimensions and 1 to 7 rows"),
-        (CONTENT[:-1], "no bytes after them"),
-        (CONTENT + b"\0", "no bytes after them"),
+        (CONTENT[:12], "expected 0x1e3d4c55, 3 dimensions and exactly 1 to 7 rows"),
+        (CONTENT[:-1], "exactly"),
+        (CONTENT + b"\0", "exactly"),
         (b"\x89PNG" + CONTENT[4:], "begins with 0x474e5089"),
         (CONTENT[:4] + b"\xff" * 4 + CONTENT[8:], "4294967295 dimensions"),
         (norb_bytes(ROWS.astype(np.int32)), "begins with 0x1e3d4c54"),

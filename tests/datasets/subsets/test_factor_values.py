@@ -26,10 +26,10 @@ def test_the_first_part_of_the_values_as_kumar_et_al_split_the_chairs_by_model()
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "0,1,2"),
-        ({"values": (1,), "fraction": 0.5}, "0,1,2"),
+        ({}, r"values \(.*fraction"),
+        ({"values": (1,), "fraction": 0.5}, r"values \(.*fraction"),
         ({"fraction": 1.0}, "0.*1"),
-        ({"values": (1, 1)}, "one of them twice"),
+        ({"values": (1, 1)}, "values is 1, 1"),
     ],
 )
 def test_chosen_values_need_values_or_a_fraction(arguments, message):
@@ -104,8 +104,8 @@ def test_ties_lie_on_one_side():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({}, "give either a value of the factor, or a quantile"),
-        ({"value": 1.0, "quantile": 0.5}, "give either a value of the factor, or a quantile"),
+        ({}, "value .* and quantile"),
+        ({"value": 1.0, "quantile": 0.5}, "value .* and quantile"),
         ({"value": float("nan")}, "expected a finite number"),
         ({"quantile": 1.0}, "0.*1"),
     ],
@@ -118,7 +118,7 @@ def test_a_threshold_needs_a_value_or_a_quantile(arguments, message):
 def test_values_without_an_order_are_refused():
     with pytest.raises(
         SpecError,
-        match=r"order\. .*ChosenValues",
+        match=r"shape .*ChosenValues",
     ):
         Threshold("shape", value=1.0).check(GRID_FACTORS, 60)
 
@@ -136,7 +136,7 @@ def test_the_outer_share_of_the_images_looked_at_is_left_out(side, left_out):
 
 
 def test_a_factor_without_order_and_a_value_that_is_none_are_refused():
-    with pytest.raises(SpecError, match="have no order"):
+    with pytest.raises(SpecError, match="digit is categorical"):
         OuterValues("digit", "digit", 1).rows(FACTORS, VALUES)
     with pytest.raises(SpecError, match="0 to 2"):
         OuterValues("thickness", "digit", 7).rows(FACTORS, VALUES)
@@ -186,7 +186,7 @@ def test_a_fraction_that_is_none_is_refused(fraction):
 
 
 def test_nothing_to_take_is_refused():
-    with pytest.raises(DataError, match="10 images"):
+    with pytest.raises(DataError, match="10 rows"):
         outer_rows(FEATURE, AMONG, 0.05)
 
 

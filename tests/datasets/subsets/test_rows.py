@@ -53,7 +53,7 @@ def test_a_file_that_changed_is_refused(tmp_path):
     np.save(tmp_path / "rows.npy", np.array([1]))
     subset = Rows(str(tmp_path / "rows.npy"))
     np.save(tmp_path / "rows.npy", np.array([2]))
-    with pytest.raises(DataError, match="file was changed"):
+    with pytest.raises(DataError, match="has SHA-256"):
         subset.rows((), VALUES)
 
 
@@ -67,13 +67,13 @@ def test_a_config_can_be_read_where_its_file_is_not(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        ([], "expected a list of row numbers"),
+        ([], "list of row numbers"),
         ([1.0, 2.0], "float64 of shape"),
         ([[1], [2]], r"of shape \(2, 1\)"),
         ([3, -1], "-1"),
-        ([1, 2, 1], "row 1 is named twice"),
-        ([[True, False]], "expected a list of row numbers"),
-        (["a"], "expected a list of row numbers"),
+        ([1, 2, 1], "row 1 "),
+        ([[True, False]], "list of row numbers"),
+        (["a"], "list of row numbers"),
         ([[1, 2], [3]], "lengths"),
     ],
 )
@@ -133,7 +133,7 @@ def test_a_cache_that_cannot_be_written_is_named(cache):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"), [(("",), "path is empty"), (("a.npy", "abc"), "64 lower-case hexadecimal digits")]
+    ("arguments", "message"), [(("",), "path is ''"), (("a.npy", "abc"), "64 lower-case hexadecimal digits")]
 )
 def test_a_config_that_names_nothing_is_refused(arguments, message):
     with pytest.raises(SpecError, match=message):

@@ -111,7 +111,7 @@ def test_a_picture_is_found_from_every_folder(picture, monkeypatch):
 
 
 def test_names_that_make_no_sense_are_refused():
-    with pytest.raises(SpecError, match="background is empty"):
+    with pytest.raises(SpecError, match="background is ''"):
         BackgroundDSprites(background="")
     with pytest.raises(SpecError, match="without background"):
         BackgroundDSprites(background_sha256="0" * 64)

@@ -209,7 +209,7 @@ def test_a_misspelt_shape_is_answered_with_the_nearest():
         DSprites(shapes=("zzz",))
 
 
-@pytest.mark.parametrize(("shapes", "match"), [((), "empty"), (("heart", "heart"), "twice")])
+@pytest.mark.parametrize(("shapes", "match"), [((), "empty"), (("heart", "heart"), "duplicate")])
 def test_shapes_are_named_once_each(shapes, match):
     with pytest.raises(SpecError, match=match):
         DSprites(shapes=shapes)
@@ -252,7 +252,7 @@ def test_the_official_file_has_one_grid():
 
 
 def test_an_empty_root_is_refused():
-    with pytest.raises(SpecError, match="root is empty"):
+    with pytest.raises(SpecError, match="root is ''"):
         DSprites(root="")
 
 

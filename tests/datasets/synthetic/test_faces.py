@@ -294,7 +294,7 @@ def test_a_cache_that_cannot_be_written_is_named(tmp_path, monkeypatch):
     ],
 )
 def test_settings_out_of_range_are_refused_by_name(field, value):
-    with pytest.raises(SpecError, match=f"{field} is .*; give a whole number from"):
+    with pytest.raises(SpecError, match=f"{field} is .*; expected an integer from"):
         ShadedFaces(**{field: value})
 
 

@@ -90,11 +90,11 @@ def test_images_of_unbraid_go_out_and_come_back():
 @pytest.mark.parametrize(
     ("items", "complaint"),
     [
-        ([], "no items"),
-        ([PIXELS[0], PIXELS[0, :, :4]], r"Image 1 has shape \(3, 4, 4\), and the first \(3, 5, 4\). Resize"),
+        ([], " 0 items"),
+        ([PIXELS[0], PIXELS[0, :, :4]], r"Image 1 .*\(3, 4, 4\).*\(3, 5, 4\)"),
         ([PIXELS[0] / 127.5 - 1], "Item.*0.*-[0-9.]+.*[0-9.]+.*0.*1"),
         ([torch.full((3, 5, 4), torch.nan)], "Item.*0.*60.*NaN"),
-        ([PIXELS[0].int()], "Item 0: images holds int32"),
+        ([PIXELS[0].int()], "Item 0: images has dtype int32"),
         ([(PIXELS[0], "cat")], "'target'.*0.*'cat'"),
         ([(PIXELS[0], 1), PIXELS[1]], "Item.*1"),
         ([{"photo": PIXELS[0]}], "Item.*0.*'image'"),

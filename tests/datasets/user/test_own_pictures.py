@@ -58,8 +58,8 @@ def test_settings_that_make_no_image_are_refused(resolution, channels):
 def test_a_few_pictures_that_cannot_be_read_are_named_and_all_are_counted():
     flaws = {name: DataError(f"{name} is bad.") for name in "abcde"}
     assert str(own_pictures.unreadable("here", flaws, 1234)) == (
-        "5 of 1,234 pictures in here cannot be read: a, b, c and 2 more. Save them again, or take them out. The "
-        "first: a is bad."
+        "5 of 1,234 pictures in here cannot be read: a, b, c and 2 more. Save or remove these "
+        "pictures. The first error: a is bad."
     )
 
 

@@ -39,7 +39,7 @@ def test_vectors_are_vectors():
 
 
 def test_mistakes_are_told():
-    with pytest.raises(DataError, match="given list"):
+    with pytest.raises(DataError, match="got list"):
         to_hugging_face([1])
-    with pytest.raises(DataError, match="called 'image'"):
+    with pytest.raises(DataError, match="named 'image'"):
         to_hugging_face(FromArrays.from_arrays(np.zeros((2, 8, 8), dtype=bool), {"image": [0, 1]}))

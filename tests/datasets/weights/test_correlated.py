@@ -72,5 +72,5 @@ def test_a_strength_that_is_none_is_refused(strength):
 
 
 def test_a_factor_of_one_value_goes_with_nothing():
-    with pytest.raises(SpecError, match="single value"):
+    with pytest.raises(SpecError, match="a has one value"):
         Correlated(PAIR, 0.2).table((1, 4))

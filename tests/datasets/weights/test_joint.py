@@ -102,7 +102,7 @@ def test_numbers_near_the_largest_float_do_not_overflow():
 
 @pytest.mark.parametrize("probabilities", [(), (0.0, 0.0), (1.0, -0.1), (1.0, float("nan")), (float("inf"), 1.0)])
 def test_numbers_that_are_no_probabilities_are_refused(probabilities):
-    with pytest.raises(SpecError, match="finite, none"):
+    with pytest.raises(SpecError, match=">= 0, not all 0"):
         JointTable(("a",), probabilities)
 
 
@@ -154,7 +154,7 @@ def test_a_uniform_factor_changes_nothing():
 
 def test_tables_that_exclude_each_other_are_refused():
     first, second = JointTable(("a",), (1.0, 0.0)), JointTable(("a",), (0.0, 1.0))
-    with pytest.raises(SpecError, match="possible under"):
+    with pytest.raises(SpecError, match="probability 0"):
         Product((first, second)).table((2,))
 
 

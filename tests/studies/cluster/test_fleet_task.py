@@ -15,7 +15,7 @@ from unbraid.errors import RunError
 from unbraid.studies import Setting, Study, StudyOptions, collect, run_study
 from unbraid.studies.cluster.fleet_task import finish_transfers, fleet_request, pack, receive, run_request, unpack
 from unbraid.studies.index import STUDIES
-from unbraid.studies.needs import Questions
+from unbraid.studies.requirements import Questions
 from unbraid.training.runs import grid
 from unbraid.training.runs.run_writer import RunWriter
 

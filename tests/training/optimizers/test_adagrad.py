@@ -52,5 +52,5 @@ def test_in_a_fleet_every_member_goes_as_torch_would_with_its_own_rate():
 
 
 def _in_a_row(fleet, kind):
-    states = [fleet.state(index).carried.model.optimizer_state[kind] for index in range(2)]
+    states = [fleet.state(index).tensors.model.optimizer_state[kind] for index in range(2)]
     return torch.stack([torch.cat([each.flatten() for each in state.values()]) for state in states])

@@ -42,13 +42,13 @@ def test_a_folder_of_pictures_is_not_looked_at(finished, monkeypatch):
     assert run.model().image_shape == (1, 8, 8)
     assert run.named_scores() == {}
     assert len(runs_in(run.folder.parent)) == 1
-    with pytest.raises(SpecError, match="'/' without"):
+    with pytest.raises(SpecError, match="file '/'"):
         Run.open(forge(finished, pictures_in("/")))
 
 
 @pytest.mark.parametrize(
     ("hidden", "complaint"),
-    [([10**9], r"has shape .*; expected \(1000000000,"), ([1] * 200_000, "has 200,000 entries; expected at most")],
+    [([10**9], r"has shape .*; expected \(1000000000,"), ([1] * 200_000, "200,000")],
 )
 def test_nets_of_another_size_than_the_weights_are_refused_before_they_are_built(tmp_path, hidden, complaint):
     run = finish(Run.place(tmp_path, replace(MLP_SPEC, precision="float32"), 0), seed=0)
@@ -89,7 +89,7 @@ def test_a_model_that_the_weights_do_not_fill_is_refused_before_it_is_built(fini
 def test_groups_without_end_are_refused_before_they_are_compared(finished):
     many = {"type": "unbraid.objectives.HFVAE", "groups": [[latent] for latent in range(100_000)]}
     folder = forge(finished, lambda spec: spec.update(objective=many))
-    with pytest.raises(SpecError, match="100,000 latents"):
+    with pytest.raises(SpecError, match="100,000 ind"):
         Run.open(folder)
 
 

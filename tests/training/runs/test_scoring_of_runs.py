@@ -71,7 +71,7 @@ def test_codes_of_another_part_are_those_of_the_trained_model(split):
 def test_the_held_out_part_of_a_run_without_one_is_refused_in_a_sentence(whole):
     with pytest.raises(RunError, match=r"dataset\. Train"):
         whole.codes("test")
-    with pytest.raises(RunError, match="held-out part"):
+    with pytest.raises(RunError, match="part is 'test'"):
         whole.score("mig", Scoring(part="test"))
 
 

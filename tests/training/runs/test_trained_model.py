@@ -56,7 +56,7 @@ def test_a_damaged_checkpoint_is_passed_over(unfinished, tmp_path):
 
 
 def test_a_checkpoint_of_another_run_is_refused(unfinished):
-    with pytest.raises(OtherRunError, match="of another run"):
+    with pytest.raises(OtherRunError, match="expected seed 7"):
         replace(unfinished, seed=7).model()
 
 

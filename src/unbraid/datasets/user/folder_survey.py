@@ -130,7 +130,7 @@ def survey(place: PictureFolder) -> Survey:
     known = remembered(place)
     if known is not None and known.is_settled and known.stamp == listed.stamp:
         return known
-    found = _look_through(place, listed)
+    found = _new_survey(place, listed)
     file_stamps.remember({"survey": asdict(found)}, *_key(place))
     return found
 
@@ -216,14 +216,14 @@ def read_label_csv(path: Path) -> tuple[list[str], dict[str, list[str]]]:
     return header, rows
 
 
-def _look_through(place: PictureFolder, listed: Listing) -> Survey:
+def _new_survey(place: PictureFolder, listed: Listing) -> Survey:
     log.info("%s holds %s pictures; %s other files are skipped.", place.folder, len(listed.stamps), listed.num_others)
     used = labeled(place, listed)
     if place.csv is not None:
         for total, what in ((len(listed.stamps), "pictures have no row"), (used.num_rows, "rows have no picture")):
             if total > len(used.members):
                 log.warning("%s: %s of %s %s.", place.csv, total - len(used.members), total, what)
-    doing = f"looking through {place.folder.name}"
+    doing = f"surveying {place.folder.name}"
     hashes, shapes = own_pictures.survey(listed, used.members, str(place.folder), doing)
     digest = hashlib.sha256()
     for member, of_content in zip(used.members, hashes, strict=True):

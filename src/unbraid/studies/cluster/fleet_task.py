@@ -24,7 +24,7 @@ from unbraid._internal.worker_pool import Json, run_task
 from unbraid.config import from_json, to_json
 from unbraid.errors import RunError, TrainingInterrupted, UnbraidError
 from unbraid.studies.index import STUDIES
-from unbraid.studies.needs import Question, questions_to_json, score_run
+from unbraid.studies.requirements import Question, questions_to_json, score_run
 from unbraid.studies.study import StudyRun
 from unbraid.training.options import TrainingOptions
 from unbraid.training.runs.run import Run

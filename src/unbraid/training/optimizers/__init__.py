@@ -1,4 +1,4 @@
-"""Optimizers: one file each."""
+"""Optimizers of nets in a fleet."""
 
 from unbraid.training.optimizers.adagrad import Adagrad as Adagrad
 from unbraid.training.optimizers.adam import Adam as Adam

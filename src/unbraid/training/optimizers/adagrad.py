@@ -1,4 +1,4 @@
-"""Adagrad."""
+"""Adagrad optimizer."""
 
 import math
 from collections.abc import Mapping
@@ -11,25 +11,25 @@ from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, ov
 
 @dataclass(frozen=True)
 class Adagrad(Optimizer):
-    """Adagrad optimizer: divides the gradient by the root of the sum of its past squares.
+    """Adagrad optimizer, which divides the gradient by the square root of the sum of past squared gradients.
 
-    Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices.
-    `initial_sum` is the initial value of the sum, and `epsilon` is added to its root. The defaults are those of torch.
+    Duchi, Hazan & Singer, Journal of Machine Learning Research 12 (2011), section 1.1, with diagonal matrices. The
+    defaults equal the defaults of torch.
     """
 
     learning_rate: Weight = 1e-2
     """Learning rate: a number, or a schedule over training."""
     initial_sum: float = 0.0
-    """Initial value of the sum of squares."""
+    """Initial value of the sum of squared gradients."""
     epsilon: float = 1e-10
     """Small constant added to the denominator to avoid division by zero."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if not 0 <= self.initial_sum < math.inf:
-            raise SpecError(f"Adagrad: initial_sum is {self.initial_sum}; expected a finite number from 0 up.")
+            raise SpecError(f"Adagrad: initial_sum is {self.initial_sum}; expected a finite number >= 0. Use e.g. 0.0.")
         if not 0 < self.epsilon < math.inf:
-            raise SpecError(f"Adagrad: epsilon is {self.epsilon}; expected a positive, finite number such as 1e-10.")
+            raise SpecError(f"Adagrad: epsilon is {self.epsilon}; expected a finite number > 0. Use e.g. 1e-10.")
 
     @property
     def state(self) -> Mapping[str, float]:

@@ -1,4 +1,4 @@
-"""Adam."""
+"""Adam optimizer."""
 
 import math
 from collections.abc import Mapping
@@ -15,10 +15,9 @@ from unbraid.training.optimizers.optimizer import Optimizer, Stack, StepSize, ov
 
 @dataclass(frozen=True)
 class Adam(Optimizer):
-    """Adam optimizer: divides a running mean of the gradient by the root of a running mean of its square.
+    """Adam optimizer, which divides a running mean of the gradient by the root of a running mean of its square.
 
-    Kingma & Ba, arXiv:1412.6980v9, algorithm 1, with its defaults. `betas` are the decay rates of the two means;
-    `epsilon` is added to the root.
+    Kingma & Ba, arXiv:1412.6980v9, algorithm 1, with the defaults of the paper.
     """
 
     learning_rate: Weight = 1e-3
@@ -32,19 +31,18 @@ class Adam(Optimizer):
         super().__post_init__()
         if len(self.betas) != 2 or not all(0 <= beta < 1 for beta in self.betas):
             raise SpecError(
-                f"Adam: betas is {self.betas}; expected two numbers from 0 up to, but not including, 1, such as "
-                "(0.9, 0.999)."
+                f"Adam: betas is {self.betas}; expected two numbers with 0 <= beta < 1. Use e.g. (0.9, 0.999)."
             )
         if not 0 < self.epsilon < math.inf:
-            raise SpecError(f"Adam: epsilon is {self.epsilon}; expected a positive, finite number such as 1e-8.")
+            raise SpecError(f"Adam: epsilon is {self.epsilon}; expected a finite number > 0. Use e.g. 1e-8.")
 
     @property
     def state(self) -> Mapping[str, float]:
         return {"first_moment": 0.0, "second_moment": 0.0}
 
     def step_constants(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
-        """Returns 1 - beta^t for both betas, the correction for moments that start at 0."""
-        # float64: a float32 would round 0.999 to the power of the step.
+        """Returns the bias corrections 1 - beta^t of both moments."""
+        # In float64, because float32 would round the power of 0.999.
         return {"share": torch.stack([1 - beta ** step.double() for beta in self.betas])}
 
     def update_(self, weights: Stack, gradient: Stack, state: Mapping[str, Stack], step_size: StepSize) -> None:

@@ -1,4 +1,4 @@
-"""The base class of optimizers."""
+"""Base class of optimizers."""
 
 import math
 from abc import ABC, abstractmethod
@@ -14,13 +14,13 @@ from unbraid.config.schedule import Weight, extremes
 from unbraid.errors import SpecError
 
 Stack = Float[Tensor, "member ..."]
-"""A tensor with a row for each member."""
+"""Tensor with a leading axis of fleet members."""
 
 
 @final
 @dataclass(frozen=True)
 class StepSize:
-    """Learning rates of the members at one step, a mask of live members, and the constants of the step."""
+    """Learning rates of the members at one step, a mask of the members that have not failed, and step constants."""
 
     learning_rate: Float[Tensor, " member"]
     alive: Bool[Tensor, " member"]
@@ -29,30 +29,30 @@ class StepSize:
 
 @dataclass(frozen=True)
 class Optimizer(Config, ABC):
-    """An update rule. It holds no tensors: the fleet holds the state, and `update_` changes the state in place.
+    """Base class of optimizers: an update rule without tensors. The fleet stores the state of the optimizer.
 
-    Members of a fleet may differ only in `learning_rate`, which may follow a schedule.
+    Members of a fleet may differ only in `learning_rate`, which can be a schedule.
     """
 
     learning_rate: Weight
 
     def __post_init__(self) -> None:
-        """Raises if the learning rate is 0 throughout, negative or not finite."""
+        """Checks that the learning rate is finite, not negative, and not always 0."""
         super().__post_init__()
         least, greatest = extremes(self.learning_rate)
         if not (math.isfinite(least) and math.isfinite(greatest) and least >= 0 < greatest):
             raise SpecError(
-                f"{type(self).__name__}: learning_rate is {self.learning_rate}; expected a positive, finite number "
-                "such as 1e-3, or a schedule from 0 up."
+                f"{type(self).__name__}: learning_rate is {self.learning_rate}; expected a finite number > 0, or a "
+                "schedule of numbers >= 0. Use e.g. 1e-3."
             )
 
     @property
     @abstractmethod
     def state(self) -> Mapping[str, float]:
-        """Names and initial values of the state tensors of each weight."""
+        """Names and initial values of the state tensors for each weight tensor."""
 
     def step_constants(self, step: Int64[Tensor, ""]) -> dict[str, Float64[Tensor, "..."]]:
-        """Returns constants that depend only on the step, counted from 1. By default, there are none."""
+        """Returns constants that depend only on the step, counted from 1. The default is an empty dictionary."""
         return {}
 
     @abstractmethod
@@ -64,5 +64,5 @@ class Optimizer(Config, ABC):
 
 
 def over_members(values: Tensor, like: Tensor) -> Tensor:
-    """Returns one value per member, in a shape that broadcasts over the members of `like`."""
+    """Reshapes one value per member so that the values broadcast over the other axes of `like`."""
     return values.reshape(-1, *[1] * (like.ndim - 1))

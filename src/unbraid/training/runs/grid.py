@@ -10,11 +10,11 @@ from unbraid.training.runs.spec import RunSpec
 
 
 def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
-    """Returns the spec with every combination of these values. The last field varies fastest.
+    """Returns one spec for every combination of field values. The last field varies fastest.
 
     Keys are paths of fields, such as "num_steps", "objective.beta" or "model.encoder.hidden". Values may be configs:
-    `grid(spec, {"objective": [VAE(), BetaVAE()]})`. If a config and one of its fields are both varied, the field is set
-    in each of the configs: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
+    `grid(spec, {"objective": [VAE(), BetaVAE()]})`. If both a config and one of its fields vary, the field is set in
+    each of the configs: `{"objective": [BetaVAE(), BetaTCVAE()], "objective.beta": [1, 4, 16]}`.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -28,10 +28,10 @@ def grid(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
 
 
 def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
-    """Returns the spec with the first value of each list, with the second value of each list, and so on.
+    """Returns one spec for each position in the lists of field values: the first values, the second values etc.
 
-    Use it for paired values, such as `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal":
-    [10, 50]})`. Keys are as in `grid`.
+    Paired values are an example: `zipped(spec, {"objective.off_diagonal": [1, 5], "objective.diagonal": [10, 50]})`.
+    Keys are as in `grid`.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -48,9 +48,9 @@ def zipped(spec: RunSpec, values: Mapping[str, Any]) -> tuple[RunSpec, ...]:
 
 
 def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """Returns the values of each field as a list, or raises a SpecError."""
+    """Converts the values of each field to a list. Raises a SpecError for invalid values."""
     if not isinstance(spec, RunSpec):
-        raise SpecError(f"grid: the spec is a {type(spec).__name__}; expected one RunSpec.")
+        raise SpecError(f"grid: the spec is a {type(spec).__name__}. Pass one RunSpec.")
     given: Any = values
     if not isinstance(given, Mapping) or not given:
         raise SpecError(f'grid: the values are {given!r}; expected lists by field: {{"objective.beta": [1, 4, 16]}}.')
@@ -60,7 +60,7 @@ def _lists(spec: RunSpec, values: Mapping[str, Any]) -> dict[str, list[Any]]:
     lists = {path: list(each) for path, each in given.items()}
     for path, each in lists.items():
         if not each:
-            raise SpecError(f"grid: {path!r} has no values. Give a list of at least one value, or leave the field out.")
+            raise SpecError(f"grid: {path!r} has no values. Give a list of at least one value, or omit the field.")
     return lists
 
 
@@ -73,6 +73,6 @@ def _specs(spec: RunSpec, each_changes: Iterable[dict[str, Any]]) -> tuple[RunSp
         except SpecError as error:
             raise SpecError(f"grid, at {text}: {error}") from error
         if varied.digest in specs:
-            raise SpecError(f"grid: {text} is a spec that is there already. Give every value once.")
+            raise SpecError(f"grid: {text} gives the same spec twice. Give every value once.")
         specs[varied.digest] = varied
     return tuple(specs.values())

@@ -1,4 +1,4 @@
-"""The loss and its parts over training."""
+"""History of the loss and its terms over training."""
 
 import csv
 import io
@@ -18,21 +18,21 @@ _OF_LATENT = "information_z"
 
 
 def latent_column(latent: int) -> str:
-    """Returns the name of the column with the information of this latent."""
+    """Returns the name of the history column with the information of a latent."""
     return f"{_OF_LATENT}{latent}"
 
 
 def is_latent_column(name: str) -> bool:
-    """Returns whether the column of this name has the information of a latent."""
+    """Returns whether a history column has the information of a latent."""
     return name.startswith(_OF_LATENT)
 
 
 @final
 @dataclass
 class History:
-    """Table of the loss and its parts in nats per image. The first column is the step.
+    """Table of the loss and its terms in nats per image. The first column is the step.
 
-    Values that were not computed are NaN. `history["loss"]` is a column.
+    Missing values are NaN. `history["loss"]` is a column.
     """
 
     columns: tuple[str, ...] = ()
@@ -58,14 +58,14 @@ class History:
         return [row[place] for row in self.rows]
 
     def latent_information(self) -> tuple[list[float], list[list[float]]]:
-        """Returns the steps with estimates of I(x; z_d), and the estimates of all latents at each step.
+        """Returns the steps with estimates of I(x; z_d), and the estimates of all latents at each of these steps.
 
-        `unbraid.figures.latent_curves` plots the estimates. Raises a RunError if there are none.
+        `unbraid.figures.latent_curves` plots the estimates. Raises a RunError for a history without estimates.
         """
         names = [name for name in self.columns if is_latent_column(name)]
         if not names:
             raise RunError(
-                "The history does not have the information of each latent. Train with latent_information_every=100 "
+                "The history has no information of latents. Train with TrainingOptions(latent_information_every=100) "
                 "(--latent-information-every 100)."
             )
         rows = zip(self["step"], *(self[name] for name in names), strict=True)
@@ -73,12 +73,12 @@ class History:
         return [step for step, _ in known], [values for _, values in known]
 
     def plot(self, *columns: str, axes: Any = None) -> Any:
-        """Draws these columns over training, by default all but the information of each latent. Needs matplotlib.
+        """Plots columns over training, by default all columns except the information of latents. Needs matplotlib.
 
-        Returns the axes, as the functions of `unbraid.figures` do. A notebook displays them.
+        Returns the matplotlib axes, like the functions of `unbraid.figures`.
         """
         if not self:
-            raise RunError("The history is empty, so there is nothing to plot. Train for at least one step.")
+            raise RunError("The history has no rows to plot. Train for at least one step.")
         names = columns or [name for name in self.columns[1:] if not is_latent_column(name)]
         return training_curves(self["step"], {name: self[name] for name in names}, axes=axes)
 
@@ -90,16 +90,16 @@ class History:
         return statistics.fmean(values[-math.ceil(len(values) / 10) :])
 
     def to_csv(self) -> str:
-        """Returns the rows as CSV. Floats are written exactly, so equal histories have equal text."""
+        """Returns the history as CSV text, with all digits of floats."""
         text = io.StringIO(newline="")
         writer = csv.writer(text, lineterminator="\n")
         writer.writerow(self.columns)
-        # repr keeps every bit of a float, so that a resumed history equals an undisturbed one.
+        # repr is exact, so that a resumed run has the same history as an uninterrupted run.
         writer.writerows([int(row[0]), *map(repr, row[1:])] for row in self.rows)
         return text.getvalue()
 
     def to_pandas(self) -> Any:
-        """Returns the rows as a pandas DataFrame. Needs pandas, which is not a dependency of unbraid."""
+        """Returns the history as a pandas DataFrame. Needs pandas."""
         columns: dict[str, list[Any]] = {name: self[name] for name in self.columns}
         return data_frame(columns | {name: [int(step) for step in columns[name]] for name in self.columns[:1]})
 
@@ -110,12 +110,12 @@ class History:
         try:
             return cls.from_csv(files.read_bytes(path).decode())
         except (OSError, ValueError, csv.Error) as error:
-            raise RunError(f"{path} is not a history ({error}). Train this run again with --force.") from None
+            raise RunError(f"{path} is not a valid history ({error}). Train this run again with --force.") from None
 
     @classmethod
     def from_csv(cls, text: str) -> "History":
-        """Returns the history in the output of `to_csv`."""
+        """Parses the CSV text of `to_csv`."""
         header, *rows = csv.reader(text.splitlines())
         if not text.endswith("\n") or any(len(row) != len(header) for row in rows):
-            raise ValueError("a row is cut short")
+            raise ValueError("a row is truncated")
         return cls(tuple(header), [tuple(float(value) for value in row) for row in rows])

@@ -1,4 +1,4 @@
-"""Runs on the Hub: pushed files, model cards, and fetched runs."""
+"""Runs on the Hugging Face Hub: pushed files, model cards, and fetched runs."""
 
 import contextlib
 import json
@@ -40,20 +40,20 @@ _ON_THE_HUB = {
     PICTURES: PICTURES,
     "finished.json": "finished.json",
 }
-"""Names of the files of a run on the Hub. The weights have the standard name of the Hub."""
+"""File names of a run on the Hub. The weights have the standard name of the Hub."""
 PATTERNS = ("config.json", *_ON_THE_HUB.values(), "source/*")
-"""Path patterns of the files fetched for a run. Other files of a repository are not fetched."""
+"""Path patterns of the files to fetch for a run. Other files of a repository are not fetched."""
 _NAME = re.compile(r"(?!\.)[\w.-]{1,200}-seed[0-9]+")
 _PICTURE = "traversal.png"
 UNBRAID = "[unbraid](https://pypi.org/project/unbraid)"
 PLAIN_FILES = (
-    "The weights are safetensors and all else is JSON, CSV or Markdown: nothing is pickled, and loading runs no code "
-    "from this repository."
+    "The weights are safetensors, and all other files are JSON, CSV or Markdown. Nothing is pickled, and loading "
+    "executes no code from this repository."
 )
 
 
 def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
-    """Pushes a finished run and its card in one commit, and returns the URL of the commit."""
+    """Pushes a finished run and its model card in one commit, and returns the URL of the commit."""
     check_name(repo_id)
     installed()
     run.check_finished(_WEIGHTS)
@@ -69,7 +69,7 @@ def push_run(run: Run, repo_id: str, options: PushOptions) -> str:
 
 
 def contents_of(run: Run, *, codes: bool) -> dict[str, bytes | Path]:
-    """Returns the files of a finished run by path on the Hub, after verifying their checksums."""
+    """Returns the files of a finished run by path on the Hub, after verifying the checksums."""
     run.check_finished(_WEIGHTS)
     left_out = {*run.removed_files} | (set() if codes else {_CODES})
     contents: dict[str, bytes | Path] = {"config.json": as_json(_facts(run))}
@@ -88,22 +88,22 @@ def contents_of(run: Run, *, codes: bool) -> dict[str, bytes | Path]:
         record = read_record(run.folder / "finished.json")
         contents["finished.json"] = as_json({**record, "removed_files": sorted(left_out)})
     for named in _paths_in(run.spec.to_json()):
-        log.warning("The spec of %s, which is pushed with it, names a path on this machine: %s", run.name, named)
+        log.warning("The pushed spec of %s contains a path on this machine: %s", run.name, named)
     return contents
 
 
 def _check_inside(path: Path, folder: Path) -> None:
-    """Raises if the path is a link: its target was not written by the run, and may be a secret."""
+    """Raises an error for a link, because its target may be a secret file that does not belong to the run."""
     place = folder.resolve() / path.relative_to(folder)
     if place.resolve() != place or not path.is_file():
         raise RunError(
-            f"{path} is a link, or not a regular file, and was not pushed. Expected a file inside the folder of the "
-            "run. Put the file itself there, or remove the link."
+            f"{path} is a link, or not a regular file, and was not pushed; expected a file inside the folder of the "
+            "run. Replace the link by the file, or remove the link."
         )
 
 
 def _facts(run: Run) -> dict[str, Any]:
-    """Returns the facts about a run for config.json, which other programs may read, and for its card."""
+    """Returns facts about a run for its model card and for config.json, which other programs may read."""
     spec = run.spec
     return {
         "library_name": "unbraid",
@@ -125,14 +125,14 @@ def _facts(run: Run) -> dict[str, Any]:
 
 
 def fetch_run(repo_id: str, revision: str | None, name: str | None, folder: Path | str | None) -> Path:
-    """Fetches a run unless it was fetched before, and returns its folder in `folder` or in the cache of unbraid."""
+    """Fetches a run to `folder` or the cache of unbraid, unless it exists there. Returns the folder of the run."""
     prefix = "" if name is None else f"{name}/"
     snapshot = fetch(repo_id, revision, [prefix + pattern for pattern in PATTERNS])
     source = snapshot / prefix
     if not (source / "config.json").is_file():
-        what = "holds no run at its top" if name is None else f"has no run {name!r}"
+        what = "has no run at its top level" if name is None else f"has no run {name!r}"
         raise RunError(
-            f"{repo_id} {what} (there is no {prefix}config.json). For a zoo, give the name of a run, "
+            f"{repo_id} {what} (there is no {prefix}config.json). For a zoo, pass the name of a run, "
             "Run.from_hub(..., name=...), or fetch all runs with Study.from_hub."
         )
     cache = files.cache_folder() / "hub" / repo_id.replace("/", "--") / snapshot.name[:12]
@@ -140,17 +140,17 @@ def fetch_run(repo_id: str, revision: str | None, name: str | None, folder: Path
 
 
 def placed(source: Path, parent: Path) -> Path:
-    """Copies the fetched files in `source` to the folder of the run below `parent`, and returns that folder.
+    """Copies the fetched files in `source` to a folder of the run in `parent`, and returns this folder.
 
-    An existing folder is kept if it holds the same run.
+    An existing folder with the same run does not change.
     """
     name = read_record(source / "config.json").get("name")
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise RunError(f"{source / 'config.json'} names no run ({name!r}). Push the run again.")
+        raise RunError(f"{source / 'config.json'} has the run name {name!r}; expected a name. Push the run again.")
     target = parent / name
     if target.exists():
         if RunFolder(target).checksums != read_record(source / "finished.json").get("sha256"):
-            raise RunError(f"{target} exists and holds another run than the fetched one. Give another folder.")
+            raise RunError(f"{target} exists and has another run than the fetched run. Choose another folder.")
         return target
     unfinished = parent / f".{uuid.uuid4().hex}"
     try:
@@ -162,7 +162,7 @@ def placed(source: Path, parent: Path) -> Path:
         _check_fetched(unfinished, source)
         try:
             files.move_folder(unfinished, target)
-        except OSError:  # another process was faster
+        except OSError:  # another process may have created the folder
             if not target.exists():
                 raise
     finally:
@@ -171,7 +171,7 @@ def placed(source: Path, parent: Path) -> Path:
 
 
 def _check_fetched(folder: Path, source: Path) -> None:
-    """Raises if a file does not match its recorded checksum, or if weights or codes are not safetensors."""
+    """Checks the recorded checksums of fetched files, and that weights and codes are safetensors."""
     fetched = RunFolder(folder)
     try:
         read_spec(folder / "spec.json")
@@ -180,18 +180,18 @@ def _check_fetched(folder: Path, source: Path) -> None:
         for name in names - {*fetched.removed_files}:
             fetched.check(folder / name)
             if name.endswith(".safetensors"):
-                with safe_open(folder / name, framework="numpy"):  # which reads its header
+                with safe_open(folder / name, framework="numpy"):  # reads the header of the file
                     pass
     except (RunError, SafetensorError) as error:
         raise RunError(
-            f"The run in {source} was fetched damaged, or is not what it claims to be: "
-            f"{str(error).replace(str(folder), folder.parent.name)} Fetch another revision, or ask its author to push "
-            "it again."
+            f"The fetched run in {source} is damaged or was changed: "
+            f"{str(error).replace(str(folder), folder.parent.name)} Fetch another revision, or ask the author to push "
+            "the run again."
         ) from None
 
 
 def _paths_in(content: Any) -> Iterator[str]:
-    """Yields the strings in a spec that are absolute paths."""
+    """Yields the absolute paths in a spec."""
     if isinstance(content, str) and Path(content).is_absolute():
         yield content
     elif isinstance(content, dict | list):
@@ -200,12 +200,12 @@ def _paths_in(content: Any) -> Iterator[str]:
 
 
 def as_json(content: Any) -> bytes:
-    """Returns content as the bytes of a JSON file."""
+    """Converts content to the bytes of a JSON file."""
     return (json.dumps(content, indent=2, allow_nan=False) + "\n").encode()
 
 
 def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) -> bytes:
-    """Returns the model card of a run in this repository: its settings, scores, data and loading instructions."""
+    """Returns the model card of a run: settings, scores, data and loading instructions."""
     spec, scores = run.spec, run.named_scores()
     objective, dataset = kebab_case(type(spec.objective)), dataset_name(spec.dataset)
     how_to_load = (
@@ -215,7 +215,7 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
         "model, codes = run.model(), run.codes()\n"
         'run.traverse().save("traversal.png")\n'
         "```\n\n"
-        f"It was pushed by unbraid {__version__}."
+        f"The run was pushed by unbraid {__version__}."
     )
     rows = [
         row
@@ -231,11 +231,11 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
     parts = [
         f"# {run.name}",
         f"A model of {UNBRAID}, trained by {objective} on {dataset}.",
-        *([f"![Each row moves one latent, and all others stay.]({_PICTURE})"] if has_picture else []),
-        f"## Load it\n\n{how_to_load}",
+        *([f"![Each row varies one latent and keeps all other latents constant.]({_PICTURE})"] if has_picture else []),
+        f"## Usage\n\n{how_to_load}",
         f"## Scores\n\n{table}",
         f"## Data\n\n{license_text(spec.dataset, options.get('data_license'))}",
-        f"## How it was made\n\n| | |\n|---|---|\n{facts}",
+        f"## Training\n\n| | |\n|---|---|\n{facts}",
         PLAIN_FILES,
     ]
     results = [Result(dataset, name, score.value) for name, score in scores.items()]
@@ -243,7 +243,7 @@ def _card(run: Run, repo_id: str, options: PushOptions, *, has_picture: bool) ->
 
 
 def traversal_picture(run: Run) -> bytes | None:
-    """Returns the traversal picture of a card, or None if the codes or images are missing."""
+    """Returns the traversal picture of a model card, or None without codes or images."""
     with contextlib.suppress(UnbraidError):
         return run.traverse().png()
     return None
@@ -255,7 +255,7 @@ def dataset_name(dataset: FactorDataset) -> str:
 
 
 def license_text(dataset: FactorDataset, data_license: str | None) -> str:
-    """Returns the dataset and its license as text. `data_license` replaces the published license."""
+    """Describes the dataset and its license. `data_license` replaces the published license."""
     number = f"{dataset.num_images:,} images of {' x '.join(map(str, dataset.image_shape))}"
     named = f"`{dataset_name(dataset)}`, {number} (channels x height x width)."
     if data_license is not None:
@@ -268,5 +268,5 @@ def license_text(dataset: FactorDataset, data_license: str | None) -> str:
             f"{publication.license}.{note}"
         )
     if not is_user_defined(type(dataset)) and dataset.origin == "drawn":
-        return f"{named} They are drawn by unbraid. License of the data: Apache-2.0."
-    return f"{named} They are the author's own. License of the data: not stated."
+        return f"{named} The images are drawn by unbraid. License of the data: Apache-2.0."
+    return f"{named} The author of the run provided the images. License of the data: not stated."

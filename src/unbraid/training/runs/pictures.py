@@ -1,4 +1,4 @@
-"""Pictures of a model for a report, computed by the model, or read from a file if its classes are missing."""
+"""Pictures of a model for reports: computed from the model, or read from a file if its classes are missing."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,20 +22,20 @@ from unbraid.models.trained.traverse import NUM_FRAMES, traverse
 
 PICTURES = "pictures.safetensors"
 NUM_SAMPLES, NUM_IMAGES = 16, 8
-_MOST_LATENTS = 32  # of those that are kept, the ones whose means vary most
+_MOST_LATENTS = 32  # number of latents with stored pictures: those with the largest variance of means
 
 
 class Pictures(Protocol):
-    """The pictures of one model."""
+    """Interface of the pictures of a model."""
 
     def traversal(self, latents: Sequence[int], num_frames: int = NUM_FRAMES) -> Traversal:
-        """Returns a row of frames for each of these latents."""
+        """Returns a traversal with a row of frames for each of these latents."""
 
     def samples(self) -> Float[Tensor, "image channel height width"]:
         """Returns `NUM_SAMPLES` images decoded from draws of the prior."""
 
     def reconstructions(self) -> Float[Tensor, "2 image channel height width"]:
-        """Returns some training images and their reconstructions."""
+        """Returns training images and their reconstructions."""
 
 
 @final
@@ -61,7 +61,7 @@ class ModelPictures:
 
     @torch.no_grad()
     def to_tensors(self) -> dict[str, Tensor]:
-        """Returns the tensors that `StoredPictures` reads."""
+        """Returns the pictures as tensors for `StoredPictures`."""
         continuous = self.codes.mean.var(dim=0).argsort(descending=True).tolist()
         discrete = range(len(continuous), self.codes.num_latents)
         made = self.traversal(sorted([*continuous, *discrete][:_MOST_LATENTS]))
@@ -78,7 +78,7 @@ class ModelPictures:
 @final
 @dataclass(frozen=True)
 class StoredPictures:
-    """Pictures that were stored at the end of training."""
+    """Pictures read from the file that training writes."""
 
     path: Path
     tensors: dict[str, Tensor]
@@ -89,10 +89,10 @@ class StoredPictures:
         try:
             return cls(path, load_file(path), num_continuous)
         except (OSError, SafetensorError) as error:
-            raise RunError(f"{path} cannot be read ({error}). Restore it, or define the classes of the run.") from None
+            raise RunError(f"{path} cannot be read ({error}). Restore the file, or define the user classes.") from None
 
     def traversal(self, latents: Sequence[int], num_frames: int = NUM_FRAMES) -> Traversal:
-        """Returns the stored rows of these latents, with at most `num_frames` frames for each continuous latent."""
+        """Returns the stored rows of these latents, with at most `num_frames` frames per continuous latent."""
         kept = [latent for latent in latents if f"frames_{latent}" in self.tensors]
         return Traversal(tuple(self._strip(latent, num_frames) for latent in kept))
 
@@ -112,10 +112,10 @@ class StoredPictures:
 
     def _tensor(self, name: str) -> Tensor:
         if name not in self.tensors:
-            raise RunError(f"{self.path} has no {name}. Restore it, or define the classes of the run.")
+            raise RunError(f"{self.path} has no {name}. Restore the file, or define the user classes of the run.")
         return self.tensors[name].float()
 
 
 def some_rows(num_images: int, count: int) -> Int64[Tensor, " row"]:
-    """Returns fixed pseudo-random rows. Equally spaced rows of a grid would keep some factors fixed."""
+    """Returns fixed pseudo-random row numbers. In equally spaced rows of a grid, some factors would be constant."""
     return draws.permutation(torch.tensor([0]), "reconstructions", 0, num_images)[0, :count]

@@ -1,4 +1,4 @@
-"""The folder of a run: its status, and checks of its files. docs/runs.md lists the files."""
+"""Folder of a run: status and checks of the files listed in docs/runs.md."""
 
 import contextlib
 import re
@@ -14,7 +14,7 @@ from unbraid.training.runs.history import History
 FORMAT = 1
 STATE, ENVIRONMENT = "state.json", "environment.json"
 _CHECKPOINT = re.compile(r"step-[0-9]{10,18}\.(json|safetensors)")
-_MAX_SHOWN = 60  # characters of a file's content in a message
+_MAX_SHOWN = 60  # maximum number of characters of a file's content in a message
 
 Status = Literal["new", "unfinished", "finished", "failed"]
 
@@ -22,7 +22,7 @@ Status = Literal["new", "unfinished", "finished", "failed"]
 @final
 @dataclass(frozen=True)
 class Failure:
-    """Failure of a run: the step, counted from 1, the reason, and the file with the last good weights."""
+    """Failure of a run: the step (counted from 1), the reason, and the file with the last finite weights."""
 
     step: int
     reason: str
@@ -34,7 +34,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class RunFolder:
-    """The folder of a run, read without its spec. Nothing is cached: every property reads the disk."""
+    """Folder of a run, without the spec. Every property reads the disk; nothing is cached."""
 
     folder: Path
 
@@ -44,7 +44,7 @@ class RunFolder:
 
     @property
     def status(self) -> Status:
-        """Status of the run. Training is over if the status is "finished" or "failed"."""
+        """Status of the run. Training has ended if the status is "finished" or "failed"."""
         if (self.folder / "finished.json").exists():
             return "finished"
         if (self.folder / "failed.json").exists():
@@ -59,7 +59,7 @@ class RunFolder:
 
     @property
     def checkpoints(self) -> dict[int, Path]:
-        """Paths of the JSON files of all checkpoints by step, oldest first. A JSON may not be written yet."""
+        """Paths of the JSON files of all checkpoints by step, oldest first. The newest JSON may not exist yet."""
         return self._by_step("checkpoints")
 
     @property
@@ -74,9 +74,9 @@ class RunFolder:
 
     @property
     def history(self) -> History:
-        """Loss and its parts over training. Raises if history.csv was changed since it was written.
+        """Loss and its terms over training. Raises an error if history.csv was changed.
 
-        The file is compared with `finished.json`, `failed.json` or the newest checkpoint of an unfinished run.
+        The checksum is in `finished.json`, in `failed.json`, or in the newest checkpoint of an unfinished run.
         """
         path = self.folder / "history.csv"
         if path.name in self.checksums:
@@ -85,14 +85,14 @@ class RunFolder:
             content = files.read_bytes(path) if path.is_file() else b""
             if not content.startswith(self._history_of_the_newest_checkpoint()):
                 raise RunError(
-                    f"{path} is missing or was changed since the last checkpoint. `unbraid train --resume --out "
-                    f"{self.folder.parent}` restores it."
+                    f"{path} is missing or was changed since the last checkpoint. Restore the file with `unbraid train "
+                    f"--resume --out {self.folder.parent}`."
                 )
         return History.read(path)
 
     @property
     def environments(self) -> list[dict[str, Any]]:
-        """Environments in which the run was trained, in order. Empty if their record cannot be read."""
+        """Environments in which the run was trained, in order. Empty without a readable record."""
         try:
             stretches = files.read_sealed(self.folder / ENVIRONMENT).get("stretches")
         except (OSError, ValueError):
@@ -101,7 +101,7 @@ class RunFolder:
 
     @property
     def removed_files(self) -> tuple[str, ...]:
-        """Files of a finished run that are not in its folder, because they were removed or not pushed."""
+        """Names of files of a finished run that were removed from the folder or not pushed to the Hub."""
         if self.status != "finished":
             return ()
         names = read_record(self.folder / "finished.json").get("removed_files", [])
@@ -109,7 +109,7 @@ class RunFolder:
 
     @property
     def has_model(self) -> bool:
-        """Whether the run is finished and its weights were not removed."""
+        """Whether the run is finished and has its weights."""
         return self.status == "finished" and "weights.safetensors" not in self.removed_files
 
     @property
@@ -129,36 +129,36 @@ class RunFolder:
         if not isinstance(shape, list) or len(shape) != 3 or not all(type(size) is int and size > 0 for size in shape):
             raise RunError(
                 f"{self.folder / 'finished.json'}: image_shape is {str(shape)[:_MAX_SHOWN]}; expected three sizes. "
-                "Restore it, or train this run again with --force."
+                "Restore the file, or train this run again with --force."
             )
         return shape[0], shape[1], shape[2]
 
     def checked(self, name: str) -> Path:
-        """Returns the path of a file of a finished run. Raises if its checksum does not match."""
+        """Returns the path of a file of a finished run. Raises an error if the checksum does not match."""
         self.check_finished(name)
         self.check(self.folder / name)
         return self.folder / name
 
     def check_finished(self, name: str) -> None:
-        """Raises if the run does not have the file of this name because it is not finished."""
+        """Raises an error if the run is not finished and therefore lacks the named file."""
         if failure := self.failure:
             raise RunError(
-                f"{self.folder} failed at step {failure.step} ({failure.reason}), so it has no {name}. `unbraid "
-                "diagnose` suggests what to change."
+                f"{self.folder} failed at step {failure.step} ({failure.reason}), so it has no {name}. Find a fix with "
+                "`unbraid diagnose`."
             )
         if self.status != "finished":
             raise RunError(
-                f"{self.folder} is {self.status}, so it has no {name}. Finish it with `unbraid train --resume --out "
-                f"{self.folder.parent}`."
+                f"{self.folder} is {self.status}, so it has no {name}. Finish the run with `unbraid train --resume "
+                f"--out {self.folder.parent}`."
             )
 
     def check(self, path: Path) -> None:
-        """Raises if the checksum of a file differs from its record in finished.json or failed.json."""
+        """Raises an error if the checksum of a file differs from the record in finished.json or failed.json."""
         expected = self.checksums.get(path.name)
         if path.name in self.removed_files:
             raise RunError(
-                f"{path} was removed by a study that keeps only scores, or was not pushed with the run; the scores are "
-                "kept. To restore it, train this run again with --force."
+                f"{path} does not exist: it was removed by a study that keeps only scores, or was not pushed with the "
+                "run. To restore the file, train this run again with --force."
             )
         if expected is None:
             place = f"in {self.status}.json" if self.status in ("finished", "failed") else "before the run ends"
@@ -168,8 +168,8 @@ class RunFolder:
             )
         if not path.is_file() or files.sha256(path) != expected:
             raise RunError(
-                f"{path} is missing, of another run, or was changed since training (its SHA-256 is not {expected}, as "
-                f"{self.status}.json has it). Restore it, or train this run again with --force."
+                f"{path} is missing or was changed (expected SHA-256 {expected}, recorded in {self.status}.json). "
+                "Restore the file, or train this run again with --force."
             )
 
     def _by_step(self, kind: str) -> dict[int, Path]:
@@ -187,44 +187,43 @@ class RunFolder:
 
 
 def read_record(path: Path) -> dict[str, Any]:
-    """Returns the content of a JSON file of a run."""
+    """Reads a JSON file of a run."""
     try:
         content = files.read_json(path)
     except (OSError, ValueError) as error:
-        raise RunError(f"{path} cannot be read ({error}). Restore it, or train this run again with --force.") from None
+        raise RunError(f"{path} cannot be read ({error}). Restore it, or train the run again with --force.") from None
     if not isinstance(content, dict):
         raise RunError(
-            f"{path} holds a {type(content).__name__}; expected an object. Restore it, or train this run again with "
-            "--force."
+            f"{path} has a {type(content).__name__}; expected an object. Restore the file, or train this run again "
+            "with --force."
         )
     return content
 
 
 def read_spec(path: Path) -> dict[str, Any]:
-    """Returns the content of spec.json. Raises if it was changed since it was written."""
+    """Reads spec.json. Raises an error if the file was changed."""
     content = read_record(path)
     if content.get("format") != FORMAT:
         raise RunError(
-            f"{path} has format {content.get('format')!r}, written by unbraid {content.get('unbraid')!r}; this "
-            f"version reads {FORMAT}. Restore it, read it with that version, or train this run again with --force."
+            f"{path} has format {content.get('format')!r} of unbraid {content.get('unbraid')!r}; expected {FORMAT}. "
+            "Restore the file, install that version, or train this run again with --force."
         )
     if content.get("sha256") != files.seal(content):
         raise RunError(
-            f"{path} was changed since it was written (its SHA-256 does not match). Restore it, or train this run "
-            "again with --force."
+            f"{path} was changed (its SHA-256 does not match). Restore the file, or train this run again with --force."
         )
     return content
 
 
 def failure_in(record: dict[str, Any], path: Path) -> Failure:
-    """Returns the failure that a record at this path describes."""
+    """Parses the record of a failure. `path` is the path of the record."""
     step: Any = record.get("step")
     reason, last_good = record.get("reason"), record.get("last_good")
     is_step = type(step) is int and step.bit_length() < 64
     if not is_step or not isinstance(reason, str) or not isinstance(last_good, str | None):
         found = {"step": step, "reason": reason, "last_good": last_good}
         raise RunError(
-            f"{path} does not describe a failure ({str(found)[:_MAX_SHOWN]}). Restore it, or train this run again with "
-            "--force."
+            f"{path} is not a record of a failure ({str(found)[:_MAX_SHOWN]}). Restore the file, or train this run "
+            "again with --force."
         )
     return Failure(step, shortened(reason), None if last_good is None else path.parent / last_good)

@@ -1,4 +1,4 @@
-"""Scores of a run: selection of images and codes, scoring, and the stored scores in scores.json."""
+"""Scores of a run: selection of images and codes, scoring, and storage in scores.json."""
 
 import errno
 import json
@@ -36,9 +36,9 @@ _READ_ONLY = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 def read_scores(run: RunFolder, changes: Mapping[str, Any] | None = None) -> list[tuple[str, Score]]:
-    """Returns the stored scores of a finished run, oldest first, each with the metric name that the user gave.
+    """Reads the stored scores of a finished run, oldest first, as pairs of the given metric name and the score.
 
-    `changes` selects the scores of one scoring, by its fields that are not at their defaults.
+    `changes` selects the scores of one scoring, by its fields without default values.
     """
     try:
         kept = [(str(content["name"]), score_from_json(content)) for content in _record(run)["scores"]]
@@ -54,17 +54,17 @@ def num_used(run: RunFolder) -> int | None:
 
 
 def question_key(name: str, changes: Mapping[str, Any]) -> str:
-    """Returns a key for the name of a metric and the changed fields of a scoring."""
+    """Returns a key for a metric name and the fields of a scoring that differ from their defaults."""
     return f"{name} {json.dumps(dict(changes), sort_keys=True)}" if changes else name
 
 
 def normalized(spec: RunSpec, scoring: Scoring) -> Scoring:
-    """Returns the canonical form of a scoring, under which a run of this spec stores its scores.
+    """Returns the canonical form of a scoring, which selects the stored scores of a run of this spec.
 
-    The part "all" becomes "train" if there is no subset. A sampling or step equal to that of the run becomes None.
+    The part "all" becomes "train" without a subset. A sampling or step equal to the default of the run becomes None.
     """
     latents, names = spec.model.latents, []
-    if scoring.factors or scoring.one_vs_rest:  # else nothing of the dataset needs to be read
+    if scoring.factors or scoring.one_vs_rest:  # otherwise the dataset is not read
         names = [factor.name for factor in spec.dataset.factors]
     scoring = scoring.normalized(names, has_discrete=latents.num_discrete > 0, has_groups=len(latents.groups) > 1)
     is_as_trained = scoring.sampling == ("data" if spec.sampling is None else spec.sampling)
@@ -80,7 +80,7 @@ def normalized(spec: RunSpec, scoring: Scoring) -> Scoring:
 def scored_images(
     spec: RunSpec, part: ScoredPart, sampling: Sampling = None, subset: Subset | None = None
 ) -> TrainingData:
-    """Returns the images of this part of a run, weighted by `sampling` as in `Scoring`, without reading them.
+    """Returns the config of the images of a part of a run, weighted by `sampling` as in `Scoring`.
 
     `subset` selects images of the part "all".
     """
@@ -91,18 +91,18 @@ def scored_images(
         return TrainingData(spec.dataset, joint, subset)
     if spec.subset is None:
         raise RunError(
-            "The held-out part (part 'test') was requested, and this run was trained on all images of its "
-            "dataset. Train with a subset, such as --subset random-split, or score part 'all'."
+            "part is 'test', but this run was trained on all images of its dataset. Train with a subset, such as "
+            "--subset random-split, or score part 'all'."
         )
     return TrainingData(spec.dataset, joint, spec.subset.complement())
 
 
 def scored_codes(run: "Run", scoring: Scoring, device: torch.device) -> Codes:
-    """Returns the codes of the scored part, with the weights of the sampling.
+    """Returns the codes of the scored part, with the sampling weights.
 
     Codes that are not stored with the run, such as codes of other images or steps, are computed on the device.
     """
-    # A run from the Hub may come without its codes.
+    # A run from the Hub may have no stored codes.
     was_removed = run.has_model and "codes.safetensors" in run.removed_files
     if scoring.part == "train" and scoring.step is None and not was_removed:
         codes = read_safetensors(run.checked("codes.safetensors"))
@@ -115,7 +115,7 @@ def scored_codes(run: "Run", scoring: Scoring, device: torch.device) -> Codes:
 
 
 def score_run(run: "Run", scoring: Scoring, metrics: Metrics, seed: int | None, device: torch.device) -> Scorecard:
-    """Computes the scores of a run on the device, stores them in scores.json and returns them.
+    """Computes the scores of a run on a device, stores the scores in scores.json, and returns a scorecard.
 
     Reasons for undefined metrics are stored too, even if no metric is defined.
     """
@@ -132,7 +132,7 @@ def score_run(run: "Run", scoring: Scoring, metrics: Metrics, seed: int | None, 
 
     try:
         card = evaluate_as(scoring, codes, metrics, seed, trained, fitted_on)
-    except CodesError as error:  # not one of them is defined
+    except CodesError as error:  # none of the metrics is defined
         selection = select(metrics, seed)
         _keep(run, {}, dict.fromkeys((*selection.metrics, *selection.model_scores), str(error)), scoring)
         raise
@@ -168,8 +168,8 @@ def _keep(
     new = [{"name": name, **score_to_json(score)} for name, score in scores.items()]
     reasons = {question_key(name, scoring.changes()): reason for name, reason in refused.items()}
     try:
-        # Another process that scores the same run at the same time adds its scores too.
-        with files.locked(run.folder / ".scores.lock", wait=True, purpose=f"keeping scores of {run.name}"):
+        # Locked, because another process may score the same run at the same time.
+        with files.locked(run.folder / ".scores.lock", wait=True, purpose=f"storing scores of {run.name}"):
             old = _record(run)
             contents = {score_key(content): content for content in [*old["scores"], *new]}
             record = {
@@ -184,8 +184,7 @@ def _keep(
         if error.errno not in _READ_ONLY:
             raise
         log.warning(
-            "The scores of %s could not be kept (%s: %s). To keep them, work on a copy in a folder that you may write "
-            "to.",
+            "The scores of %s cannot be stored (%s: %s). To store scores, copy the run to a writable folder.",
             run.name,
             error.filename,
             error.strerror,
@@ -193,7 +192,7 @@ def _keep(
 
 
 def _record(run: RunFolder) -> dict[str, Any]:
-    """Returns the content of scores.json, or an empty list of scores if the file does not exist."""
+    """Reads scores.json. Returns a record with an empty list of scores if the file does not exist."""
     path = run.folder / "scores.json"
     if not path.exists():
         return {"scores": []}
@@ -206,13 +205,12 @@ def _record(run: RunFolder) -> dict[str, Any]:
         raise _unreadable(run)
     if codes_checksum != run.checksums.get("codes.safetensors"):
         raise RunError(
-            f"{path} holds the scores of other codes than those of this run. Remove it: they can be computed again."
+            f"{path} has scores of other codes; expected scores of this run. Remove the file and score the run again."
         )
     return record
 
 
 def _unreadable(run: RunFolder) -> RunError:
     return RunError(
-        f"{run.folder / 'scores.json'} does not hold scores as unbraid writes them. Remove it: they can be computed "
-        "again."
+        f"{run.folder / 'scores.json'} is not a valid file of scores. Remove the file and score the run again."
     )

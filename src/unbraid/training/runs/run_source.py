@@ -1,6 +1,6 @@
-"""Source of user classes, as digests in spec.json and as text in the folder `source` of a run.
+"""Source of user classes: digests in spec.json, and text in the folder `source` of a run.
 
-The stored source is compared and displayed, and never executed.
+The stored source is compared and displayed, but never executed.
 """
 
 import difflib
@@ -15,13 +15,13 @@ from unbraid.config.digest import user_source
 from unbraid.errors import RunError
 from unbraid.training.runs.spec import RunSpec
 
-_MAX_DIFFERENCES = 40  # lines, in a message
+_MAX_DIFFERENCES = 40  # lines of a diff in a message
 _MAX_NAME = 500  # characters
-_MAX_TEXT = 1_000_000  # bytes of a module that is compared
+_MAX_TEXT = 1_000_000  # bytes of a compared module
 
 
 def write_source(folder: Path, source: UserSource) -> None:
-    """Writes the text of each module to a file named after the module."""
+    """Writes the text of each module to a file with the name of the module."""
     for name, module in source.modules.items():
         if isinstance(module.text, str):
             files.write_text(folder / (f"{name}.__init__.py" if module.is_package else f"{name}.py"), module.text)
@@ -30,14 +30,14 @@ def write_source(folder: Path, source: UserSource) -> None:
 def read_spec_of(
     content: dict[str, Any], path: Path, packages: Collection[str], missing: dict[str, str] | None = None
 ) -> RunSpec:
-    """Returns the spec in the content of a spec.json at this path, with stand-ins for `missing` classes."""
+    """Converts the content of the spec.json at `path` to a spec, with stand-ins for missing classes."""
     _recorded(content, path)
     spec: RunSpec = from_json(content.get("spec"), RunSpec, packages=packages, where=f"{path}: spec", missing=missing)
     return spec
 
 
 def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[str]:
-    """Returns the modules and packages that differ from those recorded in the content of a spec.json."""
+    """Returns the user modules and packages that differ from the record in the content of a spec.json."""
     then, now = _recorded(content, path), user_source(spec).identity
     packages = now["packages"] | {name: found for name in then["packages"] if (found := installed_version(name))}
     return _differing(then["modules"], now["modules"]) + [
@@ -47,30 +47,30 @@ def source_changes(content: dict[str, Any], spec: RunSpec, path: Path) -> list[s
 
 
 def changes_text(changes: Collection[str]) -> str:
-    """Returns the names of changed modules as text."""
+    """Joins the names of changed modules to text."""
     return f"{'modules' if len(changes) > 1 else 'the module'} {', '.join(changes)}"
 
 
 def source_warning(folder: Path, changes: Collection[str], missing: Mapping[str, str]) -> str:
     """Returns a warning about missing classes or changed modules of a run, and its stored source."""
-    kept = f" Their text is kept in {folder / 'source'}." if (folder / "source").is_dir() else ""
+    kept = f" The source is stored in {folder / 'source'}." if (folder / "source").is_dir() else ""
     if missing:
         reasons = " ".join(dict.fromkeys(missing.values()))
         return (
-            f"{folder} was trained with {', '.join(missing)}, not available here: its codes, scores, history and "
-            f"report can be read, its model cannot be built. {reasons}{kept}"
+            f"{folder} was trained with {', '.join(missing)}, which cannot be imported. Codes, scores, history and "
+            f"report can be read, but the model cannot be built. {reasons}{kept}"
         )
     lines = [line for name in changes for line in _difference(folder / "source", name)]
     more = [f"... {len(lines) - _MAX_DIFFERENCES} more lines"] if len(lines) > _MAX_DIFFERENCES else []
     text = (
-        f"{folder} was trained with another state of {changes_text(changes)}. Codes and scores are of that state; a "
-        f"model is built from the current one.{kept}"
+        f"{folder} was trained with another version of {changes_text(changes)}. Codes and scores are from that "
+        f"version; models are built with the current version.{kept}"
     )
     return "\n".join([text, *lines[:_MAX_DIFFERENCES], *more])
 
 
 def _difference(source: Path, name: str) -> Iterator[str]:
-    """Yields a diff between the stored text of a module and its current file."""
+    """Yields the lines of a diff between the stored text of a module and its current file."""
     now = module_on_disk(name) if name != "__main__" else None
     for path in (source / f"{name}.py", source / f"{name}.__init__.py"):
         if now is None or not isinstance(now.text, str) or not path.is_file() or path.stat().st_size > _MAX_TEXT:
@@ -80,12 +80,12 @@ def _difference(source: Path, name: str) -> Iterator[str]:
 
 
 def _recorded(content: dict[str, Any], path: Path) -> dict[str, dict[str, str]]:
-    """Returns the recorded digests of modules and versions of packages in a spec.json at this path."""
+    """Returns the recorded digests of modules and versions of packages in the content of a spec.json."""
     record = content.get("source") or {}
     kinds: list[Any] = [record.get(kind, {}) if isinstance(record, dict) else None for kind in ("modules", "packages")]
     if not all(isinstance(each, dict) and all(map(_is_entry, each.items())) for each in kinds):
         raise RunError(
-            f"{path}: source is {str(record)[:60]}; expected modules and packages with a text for each. Restore it."
+            f"{path}: source is {str(record)[:60]}; expected strings by module and by package. Restore the file."
         )
     return {"modules": kinds[0], "packages": kinds[1]}
 

@@ -1,4 +1,4 @@
-"""Search for the runs of a folder, selection by fields, and tables of runs."""
+"""Search for runs in a folder, selection of runs by fields, and tables of runs."""
 
 import contextlib
 import dataclasses
@@ -37,7 +37,7 @@ _UNUSED = "unused latents"
 
 @final
 class Runs(tuple[Run, ...]):
-    """A tuple of runs with selection by fields and a table."""
+    """Tuple of runs, with selection by fields and conversion to tables."""
 
     __slots__ = ()
 
@@ -46,16 +46,16 @@ class Runs(tuple[Run, ...]):
     @overload
     def __getitem__(self, place: slice, /) -> "Runs": ...
     def __getitem__(self, place: SupportsIndex | slice, /) -> "Run | Runs":
-        """Returns a run, or the runs of a slice."""
+        """Returns a run by index, or the runs of a slice."""
         return Runs(super().__getitem__(place)) if isinstance(place, slice) else super().__getitem__(place)
 
     def __add__(self, other: tuple[Run, ...], /) -> "Runs":  # type: ignore[override]
         return Runs(super().__add__(other))
 
     def where(self, conditions: Mapping[str, Any] | None = None, /, **fields: Any) -> "Runs":
-        """Returns the runs that meet all conditions. Conditions are as in `runs_in`."""
+        """Selects the runs that satisfy all conditions. Conditions are as in `runs_in`."""
         if not isinstance(conditions, Mapping | None):
-            raise SpecError(f'The conditions are {conditions!r}; expected values by field: {{"objective.beta": 4}}.')
+            raise SpecError(f'The conditions are {conditions!r}. Pass values by field, e.g. {{"objective.beta": 4}}.')
         wanted = {**(conditions or {}), **fields}
         values = [fields_of(run.spec) | {"seed": run.seed, "status": run.status} for run in self]
         names = {path for each in values for path in each}
@@ -67,10 +67,10 @@ class Runs(tuple[Run, ...]):
         return Runs(run for run, has in pairs if all(n in has and _meets(has[n], value) for n, value in wanted.items()))
 
     def table(self) -> Table:
-        """Returns a table with a row for each run.
+        """Returns a table with one row per run.
 
         The columns are the objective with its weights, the fields in which the specs differ, the seed, the status, the
-        number of steps, the latest stored score of each metric and, if a model is collapsed, its unused latents.
+        number of steps, the latest stored score of each metric and, for collapsed models, the unused latents.
         """
         cells = [{path: _cell(value) for path, value in fields_of(run.spec).items()} for run in self]
         values: dict[str, set[Any]] = defaultdict(set)
@@ -82,20 +82,21 @@ class Runs(tuple[Run, ...]):
             {"run": run.name}
             | {path: value for path, value in row.items() if path in shown}
             | {"seed": run.seed, "status": run.status, "steps": run.steps_done}
-            # Scores of other images, factors or steps have the same names.
+            # Only the default scoring, because other scorings have the same metric names.
             | {score.metric: score.value for score in run.scores(Scoring())}
             | _unused(run)
             for run, row in zip(self, cells, strict=True)
         )
 
     def score_table(self, *metrics: str, by: str | None = None) -> Table:
-        """Returns a table with a row for each run, for `unbraid.figures`: its setting and a score of each metric.
+        """Returns a table of scores for `unbraid.figures`, with one row per run and one column per metric.
 
-        Missing scores are computed and saved. Runs without a score, such as unfinished ones, have an empty cell.
+        Missing scores are computed and stored. Runs without a score, such as unfinished runs, have an empty cell.
 
         Args:
-            *metrics: Names of metrics or scores of models, such as "mig".
-            by: The path of the field that is the setting, such as "objective.beta". By default, a setting is a spec.
+            *metrics: Names of metrics or model scores, such as "mig".
+            by: The path of a field whose values are the settings, such as "objective.beta". By default, each spec is a
+                setting.
         """
         selection = select(metrics)
         names, labels = [*selection.metrics, *selection.model_scores], run_labels(self)
@@ -114,10 +115,10 @@ class Runs(tuple[Run, ...]):
         return Table.from_records(records)
 
     def compare(self, *metrics: str, by: str | None = None) -> Table:
-        """Returns a table with a row for each setting: the number of runs, and median and range of each metric.
+        """Returns a table with one row per setting: the number of runs, and the median and range of each metric.
 
-        Arguments are as in `score_table`. The column "collapsed" counts models with fewer than two used latents, if
-        there are any.
+        The arguments are as in `score_table`. If models with fewer than two used latents exist, the column "collapsed"
+        has their number.
         """
         groups: dict[Any, list[dict[str, Any]]] = defaultdict(list)
         table = self.score_table(*metrics, by=by)
@@ -166,13 +167,13 @@ def runs_in(
     packages: Collection[str] = (),
     **fields: Any,
 ) -> Runs:
-    """Returns the runs in a folder at any depth, or the folder itself if it is a run.
+    """Returns the runs in a folder at any depth. The folder may also be a run.
 
     Runs are sorted by objective, weights and seed. Conditions are values of `seed`, `status` and fields of the spec, by
     name (`runs_in("runs", objective=BetaVAE, num_steps=5000)`) or by path (`runs_in("runs", {"objective.beta": 4})`).
-    A class matches its instances, and a string the config of that name ("beta-vae"). A function matches the values for
-    which it returns true (`{"objective.beta": lambda beta: beta > 1}`). A list matches any of its entries
-    (`seed=[0, 1]`) or an equal list. Runs without a field of the conditions are left out. Unreadable runs are skipped
+    A class matches its instances, and a string the config with this name ("beta-vae"). A function matches values for
+    which the function returns True (`{"objective.beta": lambda beta: beta > 1}`). A list matches any of its entries
+    (`seed=[0, 1]`) or an equal list. Runs without a field of the conditions do not match. Unreadable runs are skipped
     with a warning. `packages` lists the packages of user classes, as in `Run.open`.
 
     Examples:
@@ -188,18 +189,18 @@ def runs_in(
 
 
 def found_runs(folder: Path, warn: Callable[[str], None], packages: Collection[str] = ()) -> list[Run]:
-    """Returns the runs in this folder, or the folder itself if it is a run, sorted.
+    """Returns the sorted runs in a folder at any depth. The folder may also be a run.
 
-    Raises an error if the folder itself is an unreadable run. Unreadable runs below the folder are skipped, and `warn`
-    is called with a message about each.
+    Raises an error if the folder is an unreadable run. Unreadable runs below the folder are skipped, and `warn` is
+    called with a message for each.
     """
     if not folder.is_dir():
         raise RunError(
-            f"{files.no_folder(folder)} Give a run, or a folder that holds runs. `unbraid train` creates runs."
+            f"{files.no_folder(folder)} Pass a run or a folder of runs, or create runs with `unbraid train`."
         )
     if is_run(folder):
         return [Run.open(folder, packages=packages, warn=warn)]
-    found, warnings = [], defaultdict[str, list[Path]](list)  # the folders by the text of their warning
+    found, warnings = [], defaultdict[str, list[Path]](list)  # folders by warning
 
     def collect(each: Path, message: str) -> None:
         warnings[message.replace(str(each), _PLACE)].append(each)
@@ -208,21 +209,21 @@ def found_runs(folder: Path, warn: Callable[[str], None], packages: Collection[s
         try:
             found.append(Run.open(each, packages=packages, warn=partial(collect, each)))
         except (UnbraidError, OSError) as error:
-            warn(shortened(f"{each} is passed over: {error}"))
+            warn(shortened(f"{each} is skipped: {error}"))
     for text, folders in warnings.items():
         others = f" The same holds for {len(folders) - 1} other runs." if len(folders) > 1 else ""
         warn(text.replace(_PLACE, str(folders[0])) + others)
     return sorted(found, key=_order)
 
 
-_PLACE = "\0"  # stands for the folder of a run, in a warning that many runs may share
+_PLACE = "\0"  # placeholder for the folder of a run in a warning, so that equal warnings are combined
 
 
 def run_folders(folder: Path, warn: Callable[[str], None]) -> list[Path]:
-    """Returns all run folders below the folder. Hidden folders, such as `.archived`, are skipped."""
+    """Returns all folders of runs below a folder, except in hidden folders such as `.archived`."""
 
     def passed_over(error: OSError) -> None:
-        warn(f"{error.filename} is passed over: it cannot be opened ({error.strerror}).")
+        warn(f"{error.filename} is skipped: it cannot be opened ({error.strerror}).")
 
     found = []
     for parent, children, _ in os.walk(folder, onerror=passed_over):
@@ -234,7 +235,7 @@ def run_folders(folder: Path, warn: Callable[[str], None]) -> list[Path]:
 
 
 def is_run(folder: Path) -> bool:
-    """Returns whether the folder holds a spec.json. A broken link counts, so that it is reported."""
+    """Returns whether a folder contains a spec.json. A broken link counts too, so that it is reported."""
     return os.path.lexists(folder / "spec.json")
 
 
@@ -242,18 +243,18 @@ def _order(run: Run) -> tuple[Any, ...]:
     """Returns the sort key of a run: folder, objective, weights, digest and seed."""
     objective = run.spec.objective
     weights = objective.hyperparameters.values()
-    # Numbers before schedules, which have no order.
+    # Numbers come before schedules, which have no order.
     numbers = tuple((not isinstance(each, float), each if isinstance(each, float) else repr(each)) for each in weights)
     return run.folder.parent, type(objective).__name__, numbers, run.digest, run.seed
 
 
 def _meets(value: Any, wanted: Any) -> bool:
-    """Returns whether a value meets a condition: equality, a class, a config name, a function, or a list of these."""
+    """Returns whether a value matches a value, a class, a config name, a function, or one of a list of conditions."""
     if isinstance(wanted, type):
         return isinstance(value, wanted)
     if isinstance(wanted, str) and dataclasses.is_dataclass(value):
         return short_name(value) == wanted
-    if callable(wanted) and not dataclasses.is_dataclass(wanted):  # an objective is a function too
+    if callable(wanted) and not dataclasses.is_dataclass(wanted):  # an objective is callable too
         return bool(wanted(value))
     if isinstance(wanted, list | tuple | range):
         return value == tuple(wanted) or any(_meets(value, each) for each in wanted)
@@ -261,7 +262,7 @@ def _meets(value: Any, wanted: Any) -> bool:
 
 
 def _scores(run: Run, names: Sequence[str]) -> dict[str, float | None]:
-    """Returns the score of each of these names, computed and saved if it is missing; None if it is not defined."""
+    """Returns the score of each metric by name, or None if undefined. Computes and stores missing scores."""
     scores: Mapping[str, Score] = run.named_scores()
     if run.status == "finished" and (missing := [name for name in names if name not in scores]):
         with contextlib.suppress(CodesError):  # none is defined
@@ -270,23 +271,23 @@ def _scores(run: Run, names: Sequence[str]) -> dict[str, float | None]:
 
 
 def _unused(run: Run) -> dict[str, str]:
-    """Returns a cell with the number of unused latents of a collapsed model; no cell for other models."""
+    """Returns a cell with the number of unused latents of a collapsed model, or no cell for other models."""
     return {_UNUSED: run.badge.partition(" latents")[0]} if run.badge else {}
 
 
 def _check_names(wanted: Any, values: Iterable[Any]) -> None:
-    """Raises if these values of a field are configs, and a wanted string is not the name of a config."""
+    """Raises an error if the values of a field are configs and a condition is not the name of a config class."""
     configs: list[Any] = [value for value in values if dataclasses.is_dataclass(value)]
     valid = {short_name(config) for config in configs}
     for kind in {kind for config in configs for kind in type(config).__mro__ if inspect.isabstract(kind)}:
         valid |= choices(kind).keys()
     for text in wanted if isinstance(wanted, list | tuple | range) else [wanted]:
         if valid and isinstance(text, str) and text not in valid:
-            raise SpecError(f"There is no config {text!r}. {suggestion(text, valid)}")
+            raise SpecError(f"There is no config named {text!r}. {suggestion(text, valid)}")
 
 
 def _cell(value: Any) -> Any:
-    """Returns a field value for a table: configs become their names; schedules and tuples become text."""
+    """Converts a field value to a table cell: a config to its name, a schedule or tuple to text."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Schedule):
@@ -306,26 +307,26 @@ def traverse_together(
     The latents of the other runs are matched with the latents of the first run. Each row shows corresponding latents.
 
     Args:
-        runs: The runs by title, or a list of runs. The titles of a list are the names of the runs, or the paths of
+        runs: The runs by title, or a list of runs. For a list, the titles are the names of the runs, or the paths of
             runs with equal names.
         latents: The latents of the first run, one for each row. By default, the latents that depend on the image, most
-            informative first, or all latents if none does.
-        num_latents: The largest number of rows if `latents` is None.
+            informative first, or all latents if no latent depends on the image.
+        num_latents: The maximum number of rows if `latents` is None.
         **options: `image`, `range`, `num_frames` and `min_std`, as in `traverse_matched`.
     """
     if num_latents is not None and (latents is not None or check_value(num_latents, int, "num_latents") < 1):
-        raise SpecError(f"num_latents is {num_latents}; expected 1 or more. Give either num_latents or latents.")
+        raise SpecError(f"num_latents is {num_latents}; expected 1 or more. Pass either num_latents or latents.")
     if not isinstance(runs, Mapping):  # the same spec and seed in two folders have one name
         names = [run.name for run in runs]
         runs = {run.name if names.count(run.name) == 1 else str(run.folder): run for run in runs}
     if not runs:
-        raise RunError("No run was given to traverse. Give at least one.")
+        raise RunError("Got no runs to traverse; expected at least one. Pass a list of runs.")
     first = next(iter(runs.values()))
     for run in runs.values():
         if (run.spec.dataset, run.spec.subset) != (first.spec.dataset, first.spec.subset):
             raise RunError(
-                f"{run.name} was trained on other images than {first.name}, and latents are matched over the same "
-                "images. Give runs of one dataset and subset."
+                f"{run.name} was trained on other images than {first.name}; expected the same images, which are needed "
+                "to match latents. Pass runs of one dataset and subset."
             )
     models = {name: (run.model(), run.codes()) for name, run in runs.items()}
     if latents is None:

@@ -28,14 +28,14 @@ from unbraid.training.critic import Critic
 from unbraid.training.optimizers.adam import Adam
 from unbraid.training.optimizers.optimizer import Optimizer
 
-# No model of images comes near it, unless it diverges.
+# Far above the loss of any model of images that does not diverge.
 _MAX_LOSS = 1e9
 
 
 @final
 @dataclass(frozen=True)
 class RunSpec(Config):
-    """The configuration of one training run: images, model, objective, optimizer and number of steps.
+    """Configuration of a training run: images, model, objective, optimizer and number of steps.
 
     Examples:
         >>> from unbraid import BetaVAE, DSprites
@@ -47,11 +47,11 @@ class RunSpec(Config):
     dataset: FactorDataset
     """Dataset of training images."""
     model: Autoencoder = field(default_factory=Autoencoder)
-    """The nets, the latents and the likelihood."""
+    """Model: the nets, the latents and the likelihood."""
     objective: Objective = field(default_factory=BetaTCVAE)
     """Training objective."""
     critic: Critic | None = None
-    """Nets and optimizer of the critic, for objectives with a critic; by default `Critic()`."""
+    """Nets and optimizer of the critic, for objectives with a critic (default: `Critic()`)."""
     num_steps: int = 10_000
     """Number of training steps."""
     batch_size: int = 64
@@ -59,57 +59,58 @@ class RunSpec(Config):
     optimizer: Optimizer = field(default_factory=Adam)
     """Optimizer of the model. A critic has a separate optimizer."""
     max_gradient_norm: float | None = None
-    """Maximum norm for gradient clipping, applied to each model separately. No clipping if None."""
+    """Maximum gradient norm of each model, enforced by clipping, or None for no clipping."""
     precision: Precision = "float32"
     """Matmul precision of the nets."""
     sampling: Joint | None = None
-    """Sampling probabilities of images; by default uniform, unless the dataset has weights."""
+    """Sampling probabilities of the images (default: uniform, or the weights of the dataset)."""
     subset: Subset | None = None
-    """Subset of the images used for training; by default all images."""
+    """Subset of the images used for training (default: all images)."""
     max_loss: float = _MAX_LOSS
-    """Largest allowed loss in nats per image. A run fails if its loss is larger or not finite."""
+    """Maximum loss in nats per image. A run with a larger or infinite loss fails."""
 
     def __post_init__(self) -> None:
         given: Any = self.dataset
         if isinstance(given, Dataset) and not isinstance(given, FactorDataset):
             raise SpecError(
-                f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(), not its "
-                "images. For a torch dataset, unbraid.datasets.from_torch makes a config."
+                f"RunSpec: dataset is a {type(given).__name__}; expected a config such as DSprites(). Convert a torch "
+                "dataset with unbraid.datasets.from_torch."
             )
         super().__post_init__()
         self.check()
 
     @classmethod
     def unchecked(cls, **values: Any) -> "RunSpec":
-        """Returns a spec with values of the right types without calling `check`. Reads no data and builds no net."""
+        """Creates a spec from values of the correct types without calling `check`, reading data or building nets."""
         spec = object.__new__(cls)
         for each in fields(cls):
             object.__setattr__(spec, each.name, values.get(each.name, default_of(each)))
         return spec
 
     def check(self) -> None:
-        """Raises if the spec cannot be trained. Nets are built without memory for their weights."""
+        """Raises an error if the spec cannot be trained. Nets are built without memory for weights."""
         if self.num_steps < 1:
-            raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more.")
+            raise SpecError(f"num_steps is {self.num_steps}; expected 1 or more. Use e.g. num_steps=10_000.")
         if not 2 <= self.batch_size <= self.dataset.num_images:
             raise SpecError(
-                f"batch_size is {self.batch_size}; expected 2 (the estimators compare the images of a batch) to "
-                f"{self.dataset.num_images} "
-                "(the images of the dataset)."
+                f"batch_size is {self.batch_size}; expected 2 to {self.dataset.num_images}, the number of images of "
+                "the dataset. Use e.g. batch_size=64."
             )
         if self.max_gradient_norm is not None and not 0 < self.max_gradient_norm < math.inf:
-            raise SpecError(f"max_gradient_norm is {self.max_gradient_norm}; expected a positive, finite number.")
+            raise SpecError(
+                f"max_gradient_norm is {self.max_gradient_norm}; expected a finite number > 0. Use e.g. 1.0."
+            )
         if not math.isfinite(self.max_loss):
             raise SpecError(
-                f"max_loss is {self.max_loss}; expected a finite number of nats per image, such as {_MAX_LOSS:g}."
+                f"max_loss is {self.max_loss}; expected a finite number of nats per image. Use e.g. {_MAX_LOSS:g}."
             )
         if self.objective.is_bound:
             raise SpecError(
-                f"The objective of a spec is {self.objective}; expected weights that are numbers or schedules, not "
-                "tensors. Write float(weight)."
+                f"The objective of a spec is {self.objective}; expected weights that are numbers or schedules. Convert "
+                "tensors with float(weight)."
             )
         if self.critic is not None and self.objective.critic_reads is None:
-            raise SpecError(f"A critic was given, and {type(self.objective).__name__} has none. Leave it out.")
+            raise SpecError(f"Got a critic for {type(self.objective).__name__}, which has no critic. Omit critic.")
         self.training_data.check()
         if self.sampling is not None:
             self.objective.check_image_weights()
@@ -117,11 +118,11 @@ class RunSpec(Config):
         self._check_nets()
 
     def _check_nets(self) -> None:
-        """Raises if the nets cannot be built for these images, or are too large for any memory."""
+        """Raises an error if the nets cannot be built for these images, or are too large for any memory."""
         likelihood = self.model.likelihood
         if self.dataset.holds_vectors and likelihood.of_intensities:
             raise SpecError(
-                f"The data are vectors of any numbers, and {type(likelihood).__name__} is for intensities from 0 to 1. "
+                f"The data are vectors of real numbers, and {type(likelihood).__name__} is for values from 0 to 1. "
                 "Use Autoencoder(MLP(), likelihood=GaussianLikelihood()), or another likelihood of real numbers."
             )
         try:
@@ -129,11 +130,11 @@ class RunSpec(Config):
         except (RuntimeError, TypeError, OverflowError) as error:
             reason = str(error).partition("\n")[0]
             raise SpecError(
-                f"The nets of this spec cannot be made ({reason}). Give them fewer channels, units or latents."
+                f"The nets of this spec cannot be built ({reason}). Use fewer channels, units or latents."
             ) from error
 
     def with_(self, changes: Mapping[str, Any] | None = None, /, **fields: Any) -> "RunSpec":
-        """Returns a copy with other values of some fields, given by name or by dotted path.
+        """Returns a copy of the spec with other values of fields, given by name or by dotted path.
 
         Examples:
             >>> from unbraid import BetaVAE, DSprites
@@ -142,30 +143,30 @@ class RunSpec(Config):
             BetaVAE(beta=8.0)
         """
         if not isinstance(changes, Mapping | None):
-            raise SpecError(f'The changes are {changes!r}; expected values by field: {{"objective.beta": 8}}.')
+            raise SpecError(f'The changes are {changes!r}. Pass values by field, e.g. {{"objective.beta": 8}}.')
         changed: RunSpec = with_fields(self, {**(changes or {}), **fields})
         return changed
 
     @property
     def training_data(self) -> TrainingData:
-        """Training data: the dataset, its subset and its sampling."""
+        """Training data: the dataset with its subset and sampling weights."""
         return TrainingData(self.dataset, self.sampling, self.subset)
 
     def check_images(self, images: FactorImages) -> None:
-        """Raises if the loaded images are too few for a batch, or have weights that the objective does not support."""
+        """Checks that there are enough images for a batch, and that the objective supports their weights."""
         if self.batch_size > len(images):
             raise SpecError(
-                f"batch_size is {self.batch_size}, and the subset has {len(images):,} images. Use a batch_size of at "
-                f"most {len(images)}, or a larger subset."
+                f"batch_size is {self.batch_size}; expected at most {len(images)}, the number of images of the subset. "
+                "Use a smaller batch_size, or a larger subset."
             )
         if images.weights is not None:
             self.objective.check_image_weights()
 
     @property
     def critic_or_default(self) -> Critic:
-        """The given critic, or the default critic.
+        """Critic of the spec, or the default critic.
 
-        The default critic on features shared with the encoder has one layer of 128 units and the learning rate of the
+        The default critic of features shared with the encoder has one layer of 128 units and the learning rate of the
         InfoGAN paper.
         """
         if self.critic is not None or self.objective.critic_reads != "features":
@@ -173,12 +174,12 @@ class RunSpec(Config):
         return Critic(hidden=(128,), optimizer=Adam(2e-4, betas=(0.5, 0.999)))
 
     def make_critic(self) -> nn.Module | None:
-        """Returns the objective's critic with fresh weights from the global generator, if it has one."""
+        """Creates the critic network with random weights from the global generator, or None without a critic."""
         return _make_critic(*self._nets)
 
     @property
     def _nets(self) -> "_Nets":
-        """Model, critic, and all other settings on which their nets depend."""
+        """Model, critic, and all other settings on which the nets depend."""
         objective = self.objective
         return (
             self.model,
@@ -193,8 +194,8 @@ class RunSpec(Config):
 
     @property
     def digest(self) -> str:
-        """Digest of all fields and of the source of user classes, as twelve hexadecimal digits."""
-        # Code of the user may change during the life of the spec: by a reload, or by running a cell again.
+        """Digest of all fields and of the source of user classes: twelve hexadecimal digits."""
+        # Not cached with user classes, whose code may change when a module is reloaded or a cell is run again.
         return digest(self) if user_source(self) else self._digest_of_fields
 
     @functools.cached_property
@@ -213,7 +214,7 @@ _Nets = tuple[Autoencoder, tuple[int, int, int], Critic, str | None, int]
 def _make_critic(
     model: Autoencoder, image_shape: tuple[int, int, int], critic: Critic, reads: str | None, num_outputs: int
 ) -> nn.Module | None:
-    """Returns a critic of codes, of images, or of the encoder's features before its last layer."""
+    """Creates a critic of codes, of images, or of the features before the last layer of the encoder."""
     if reads is None:
         return None
     if reads == "images":
@@ -224,7 +225,7 @@ def _make_critic(
 
 @functools.lru_cache(maxsize=32)
 def _check_nets(*nets: *_Nets) -> None:
-    """Checks nets once for all specs that share them, because a study may have thousands of specs."""
+    """Checks nets once for all specs with the same nets, because a study may have thousands of specs."""
     model, image_shape, *_ = nets
     model.check(image_shape)
     with torch.device("meta"):
@@ -232,11 +233,11 @@ def _check_nets(*nets: *_Nets) -> None:
 
 
 def whole_seed(seed: Any) -> int:
-    """Converts an integer of any library to an int. Raises unless it is from 0 to 2**63 - 1."""
+    """Converts an integer type of any library to int. Raises an error for integers outside 0 to 2**63 - 1."""
     try:
         number = None if isinstance(seed, bool) else operator.index(seed)
     except TypeError:
         number = None
     if number is None or not 0 <= number < 2**63:
-        raise SpecError(f"A seed is {seed!r}; expected an integer from 0 to 2**63 - 1, such as in seeds=[0, 1, 2].")
+        raise SpecError(f"A seed is {seed!r}; expected an integer from 0 to 2**63 - 1. Use e.g. seeds=[0, 1, 2].")
     return number

@@ -1,4 +1,4 @@
-"""Specs as text: all fields by name, and short labels that distinguish specs."""
+"""Formatting of specs: all fields by name, and short labels that distinguish specs."""
 
 import dataclasses
 import inspect
@@ -22,10 +22,10 @@ _DIGEST_DIGITS = 6
 
 
 def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
-    """Returns a short label for each spec, by its digest, such as "beta-tcvae, beta 6".
+    """Returns a dict from the digest of each spec to a short label, such as "beta-tcvae, beta 6".
 
-    A label consists of the objective, its fields with other values than their defaults, and the fields in which specs
-    of the same objective differ.
+    A label contains the objective, the objective's fields that differ from their defaults, and the fields in which
+    specs with the same objective class differ.
     """
     described = {spec.digest: describe_spec(spec) for spec in specs}
     labels = {}
@@ -41,9 +41,9 @@ def spec_labels(specs: Sequence[RunSpec]) -> dict[str, str]:
 
 
 def run_labels(runs: Sequence[Run]) -> list[str]:
-    """Returns the label of each run's spec.
+    """Returns a label for the spec of each run.
 
-    If runs with the same label were trained with different states of user code, digits of the digest are added.
+    If runs with the same label were trained with different versions of user code, digits of the digest are added.
     """
     of_specs = spec_labels([run.spec for run in runs])
     labeled = [(of_specs[run.spec.digest], run.digest) for run in runs]
@@ -54,7 +54,7 @@ def run_labels(runs: Sequence[Run]) -> list[str]:
 
 
 def labeled_fields(objective: Objective) -> set[str]:
-    """Returns the fields with other values than their defaults, and all weights other than 0 and 1."""
+    """Returns the names of the fields that differ from their defaults, and of all weights other than 0 and 1."""
     weights = objective.hyperparameters
     return {
         field.name
@@ -64,19 +64,19 @@ def labeled_fields(objective: Objective) -> set[str]:
 
 
 def describe_spec(spec: RunSpec) -> dict[str, str]:
-    """Returns all fields that are not None as text, by path: "model encoder hidden" is "128, 128"."""
+    """Returns the text of all fields that are not None, by path: "model encoder hidden" is "128, 128"."""
     return dict(_describe(spec, ""))
 
 
 def name_text(name: str) -> str:
-    """Returns a name as text: `position_x` is "position x", `num_steps` is "number of steps"."""
+    """Formats a field name: `position_x` as "position x", `num_steps` as "number of steps"."""
     return re.sub("^num_", "number of ", name).replace("_", " ")
 
 
 def value_text(value: Any) -> str:
-    """Returns a value as text: `True` is "yes", 20000 is "20,000", ((0, 1), (2,)) is "0, 1; 2".
+    """Formats a value: `True` as "yes", 20000 as "20,000", ((0, 1), (2,)) as "0, 1; 2".
 
-    A config becomes its name and its fields with other values than their defaults: "linear (start 0, end 4)".
+    A config becomes its name and the fields that differ from their defaults: "linear (start 0, end 4)".
     """
     if isinstance(value, bool):
         return "yes" if value else "no"
@@ -99,7 +99,7 @@ def value_text(value: Any) -> str:
 
 
 def train_command(spec: RunSpec, seeds: str) -> str:
-    """Returns the command that trains this spec with these seeds. Specs with user classes are read from a file."""
+    """Returns the command to train a spec with these seeds. The command reads a spec with user classes from a file."""
     configs = filter(dataclasses.is_dataclass, fields_of(spec).values())
     if all(type(config).__module__.startswith("unbraid.") for config in configs):
         flags = [word for path, text in _flags(spec, "") for word in (f"--{path.replace('_', '-')}", text)]
@@ -113,7 +113,7 @@ def _describe(config: Any, path: str) -> Iterator[tuple[str, str]]:
     hints = hints_of(type(config))
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), f"{path} {name_text(field.name)}".strip()
-        # A schedule stands where a number might: it is a value, not a config with fields of interest.
+        # A schedule is formatted as a single value, like a number.
         if dataclasses.is_dataclass(value) and not isinstance(value, Schedule):
             kind = next((kind for kind in kinds_of(hints[field.name]) if isinstance(value, kind)), None)
             yield name, kebab_case(type(value), kind)
@@ -123,7 +123,7 @@ def _describe(config: Any, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _flags(config: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Yields the path and the text of each field with another value than its default."""
+    """Yields the path and the text of each field that differs from its default."""
     hints = hints_of(type(config))
     for field in dataclasses.fields(config):
         value, name = getattr(config, field.name), f"{path}{field.name}"

@@ -28,9 +28,9 @@ from unbraid.objectives import (
     Objective,
 )
 from unbraid.training import Critic
+from unbraid.training.compilation import CompileCache, TracedFunction
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adagrad, Adam
-from unbraid.training.program import Programs, Traced
 from unbraid.training.state import Member, named_leaves
 
 FEW_SUMMED = GroupedLatents((GaussianLatents(2), BernoulliLatents(1, measure="summed")))
@@ -66,7 +66,7 @@ def fleet_of(*specs, seeds=(0, 1), change=lambda images: images):
 
 
 def given(fleet):
-    return fleet._steps.given(fleet._kept())
+    return fleet._steps.step_inputs(fleet._static_inputs())
 
 
 def state(fleet):
@@ -76,7 +76,7 @@ def state(fleet):
 
 def traced(fleet):
     """The step of the fleet and its losses as lists of operations."""
-    both = tuple(Traced.of(function, given(fleet)) for function in (fleet._steps.advance, fleet._steps.observe))
+    both = tuple(TracedFunction.of(function, given(fleet)) for function in (fleet._steps.advance, fleet._steps.observe))
     for each in both:
         assert_makes_no_tensors(each.graph)
     return both
@@ -188,9 +188,9 @@ class Compiler:
         return graph
 
 
-def compiled(programs, fleet):
-    """The step of the fleet, from the programs."""
-    return programs.compiled(fleet._steps.key, fleet._steps.advance, given(fleet), fleet._images, fleet._scratch)
+def compiled(cache, fleet):
+    """The step of the fleet, from the cache."""
+    return cache.compiled(fleet._steps.key, fleet._steps.advance, given(fleet), fleet._images, fleet._scratch)
 
 
 FIRST = spec_of(BetaTCVAE(beta=2.0))
@@ -199,31 +199,31 @@ SECOND = replace(FIRST, objective=BetaTCVAE(beta=8.0, gamma=2.0), optimizer=Adam
 
 @functools.cache
 def programs_of_first():
-    """Programs that know the fleet of `FIRST` from the seeds 0 and 1."""
+    """CompileCache that know the fleet of `FIRST` from the seeds 0 and 1."""
     compiler = Compiler()
-    programs, fleet = Programs(compiler), fleet_of(FIRST)
+    cache, fleet = CompileCache(compiler), fleet_of(FIRST)
     before = tree_map(torch.clone, state(fleet))
-    compiled(programs, fleet)
+    compiled(cache, fleet)
     assert_same_bits(state(fleet), before)  # it ran once, on copies
-    return programs, compiler
+    return cache, compiler
 
 
 def test_a_second_fleet_with_other_seeds_and_numbers_finds_the_program_and_becomes_what_it_is_alone():
-    programs, compiler = programs_of_first()
-    seconds = programs.seconds
+    cache, compiler = programs_of_first()
+    seconds = cache.seconds
     assert seconds > 0
     eager, fleet = (fleet_of(SECOND, FIRST, seeds=(7, 5)) for _ in range(2))
-    assert_trains_alike(eager, fleet, compiled(programs, fleet), fleet._steps.observe)
+    assert_trains_alike(eager, fleet, compiled(cache, fleet), fleet._steps.observe)
     assert len(compiler.graphs) == 1
-    assert programs.seconds == seconds
+    assert cache.seconds == seconds
 
 
 def test_a_program_goes_on_where_a_fleet_was_left():
-    programs, _ = programs_of_first()
+    cache, _ = programs_of_first()
     eager, left, joined = (fleet_of(FIRST) for _ in range(3))
     train_eagerly(eager), left.advance(), left.advance()
     joined.restore([left.state(index) for index in range(2)])
-    advance = compiled(programs, joined)
+    advance = compiled(cache, joined)
     while joined.step < NUM_STEPS:
         advance(given(joined))
         joined.step += 1
@@ -236,9 +236,9 @@ def test_a_program_goes_on_where_a_fleet_was_left():
     ids=["another size", "other images"],
 )
 def test_another_fleet_is_compiled_anew(other):
-    programs, compiler = programs_of_first()
+    cache, compiler = programs_of_first()
     known = len(compiler.graphs)
-    compiled(programs, fleet_of(FIRST, **other))
+    compiled(cache, fleet_of(FIRST, **other))
     assert len(compiler.graphs) == known + 1
 
 
@@ -288,7 +288,7 @@ def test_on_a_cpu_nothing_is_compiled():
     fleet = Fleet(
         [Member(FIRST, 0)],
         FIRST.training_data.load(),
-        programs=Programs(lambda graph, examples: pytest.fail("compiled")),
+        cache=CompileCache(lambda graph, examples: pytest.fail("compiled")),
     )
     assert fleet.prepare() == 0.0
     fleet.advance()
@@ -320,12 +320,12 @@ def holds_pairs(size):
 
 def test_a_fleet_of_vaes_compares_no_pairs_of_codes_in_order_to_learn():
     vae, beta_vae, tcvae = (spec_of(objective, batch_size=7) for objective in (VAE(), BetaVAE(), BetaTCVAE()))
-    learning = Traced.of((fleet := fleet_of(vae, beta_vae))._steps.advance, given(fleet))
+    learning = TracedFunction.of((fleet := fleet_of(vae, beta_vae))._steps.advance, given(fleet))
     assert not [size for size in sizes(learning.graph) if holds_pairs(size)]
     assert any(size % 7 == 0 for size in sizes(learning.graph))
     # Its log does compare them, and so does a step where one member needs it.
-    logging = Traced.of(fleet._steps.observe, given(fleet))
-    company = Traced.of((mixed := fleet_of(vae, tcvae))._steps.advance, given(mixed))
+    logging = TracedFunction.of(fleet._steps.observe, given(fleet))
+    company = TracedFunction.of((mixed := fleet_of(vae, tcvae))._steps.advance, given(mixed))
     assert [size for size in sizes(logging.graph) if holds_pairs(size)]
     assert [size for size in sizes(company.graph) if holds_pairs(size)]
 
