@@ -61,7 +61,7 @@ def test_a_damaged_run_does_not_stop_the_others(unbraid, trained):
 def test_a_run_that_failed_is_diagnosed_too(unbraid, trained):
     runs = [Run.open(folder) for folder in sorted(trained.iterdir())]
     (runs[0].folder / "finished.json").unlink()
-    fail(runs[0], 2, "its loss was not finite")
+    fail(runs[0], 2, "the loss was not finite")
     outcome = unbraid("diagnose", trained, "--images", 16)
     assert outcome.code == 0, outcome.err
     assert "2 of 2" in outcome.out

@@ -35,7 +35,7 @@ def test_a_broken_run_is_passed_over_if_found_and_refused_if_named(trained, caps
     broken = min(trained.iterdir())
     (broken / "spec.json").write_text("{")
     assert len(open_runs([trained])) == 3
-    assert f"{broken} is passed over" in capsys.readouterr().err
+    assert f"{broken} is skipped" in capsys.readouterr().err
     with pytest.raises(UnbraidError, match="spec.json"):
         open_runs([broken])
 
@@ -64,7 +64,7 @@ def test_a_run_whose_spec_is_a_link_to_nowhere_is_passed_over_by_name(tmp_path, 
     (tmp_path / "odd").mkdir()
     (tmp_path / "odd" / "spec.json").symlink_to(tmp_path / "gone.json")
     assert open_runs([tmp_path]) == []
-    assert f"passed over: {tmp_path / 'odd' / 'spec.json'} cannot be read" in capsys.readouterr().err
+    assert f"skipped: {tmp_path / 'odd' / 'spec.json'} cannot be read" in capsys.readouterr().err
     with pytest.raises(RunError, match=r"spec\.json cannot"):
         open_runs([tmp_path / "odd"])
 
@@ -85,7 +85,7 @@ def test_kin_come_together_with_weights_and_seeds_ascending(tmp_path):
 def test_a_file_where_a_folder_was_expected_is_called_a_file(tmp_path, monkeypatch):
     monkeypatch.setenv("UNBRAID_CACHE", str(tmp_path / "cache"))
     (tmp_path / "runs").write_text("not a folder")
-    with pytest.raises(RunError, match="folder that holds"):
+    with pytest.raises(RunError, match="folder of runs"):
         open_runs([tmp_path / "runs"])
     with pytest.raises(RunError, match="runs"):
         Run.open(tmp_path / "runs")

@@ -217,7 +217,7 @@ def test_stopped_and_resumed_a_run_has_the_weights_of_an_undisturbed_one(unbraid
         stopped = unbraid("train", *steps, "--out", tmp_path / "stopped")
     assert stopped.code == 1
     assert stopped.err.startswith(
-        "Error: Stopped at step 3 of 6, as asked; a checkpoint is saved. Go on with the same command and --resume"
+        "Error: Stopped by a signal at step 3 of 6 with a checkpoint. Resume with the same command and --resume"
     )
     assert "unfinished" in unbraid("runs", tmp_path / "stopped").out
 
@@ -249,7 +249,7 @@ def test_a_signal_from_outside_stops_training_with_a_checkpoint_and_no_traceback
     process.terminate()
     _, err = process.communicate(timeout=60)
     assert process.returncode == 1
-    assert err.startswith("Error: Stopped at step ")
+    assert err.startswith("Error: Stopped by a signal at step ")
     assert err.count("\n") == 1
     [name] = names(tmp_path)
     assert list((tmp_path / name / "checkpoints").iterdir())

@@ -36,7 +36,7 @@ def test_a_disk_that_is_full_in_the_middle_of_a_file_is_told_with_the_file(phase
     assert ended.code in (1, 2)
     assert str(tmp_path) in complaint
     assert os.strerror(errno.ENOSPC) in complaint
-    assert "Make room" in complaint or "Set UNBRAID_CACHE" in complaint
+    assert "Free disk space" in complaint or "Set UNBRAID_CACHE" in complaint
     assert "Traceback" not in ended.said
     assert_nothing_is_left_half_written(tmp_path)
     undisturbed.assert_finished_by(nursery, tmp_path)
@@ -63,7 +63,7 @@ def test_a_real_disk_that_is_too_small_and_then_is_not(nursery, undisturbed, tmp
     assert ended.code == 0, ended.said
     assert json.loads((tmp_path / "codes.json").read_text()) == [1, 0], ended.said
     assert re.search(
-        rf"Error: {tmp_path}/disk/runs/.*: {os.strerror(errno.ENOSPC)}\. Make room on that disk\.", ended.said
+        rf"Error: {tmp_path}/disk/runs/.*: {os.strerror(errno.ENOSPC)}\. Free disk space on that disk\.", ended.said
     )
     assert results(tmp_path) == undisturbed.results
 
@@ -86,7 +86,7 @@ def test_scores_that_a_read_only_disk_cannot_keep_are_printed_all_the_same(nurse
     ended = nursery.live(tmp_path, failing={"at": ["scoring", "open", 1], "error": "EROFS"})
     assert ended.code == 0, ended.said
     assert "MIG" in ended.said
-    assert re.search(rf"could not be kept \({tmp_path}/runs/.*: {os.strerror(errno.EROFS)}\)", ended.said)
+    assert re.search(rf"cannot be stored \({tmp_path}/runs/.*: {os.strerror(errno.EROFS)}\)", ended.said)
     assert_nothing_is_left_half_written(tmp_path)
     undisturbed.assert_finished_by(nursery, tmp_path)
 

@@ -32,7 +32,7 @@ def within_training(counts):
 def test_once_training_stops_after_its_step_with_a_checkpoint(nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, interrupted={"at": within_training(undisturbed.counts)})
     assert ended.code == 1
-    stopped = re.search(r"Error: Stopped at step (\d) of 6, as asked; a checkpoint is saved. Go on with", ended.said)
+    stopped = re.search(r"Error: Stopped by a signal at step (\d) of 6 with a checkpoint. Resume with", ended.said)
     assert stopped, ended.said
     assert len(list(tmp_path.glob(f"runs/*/checkpoints/step-{int(stopped[1]):010d}.json"))) == 2
     undisturbed.assert_finished_by(nursery, tmp_path)
@@ -64,7 +64,7 @@ def test_in_the_middle_of_a_checkpoint_nothing_is_lost(times, nursery, undisturb
 def test_while_it_encodes_it_ends_what_it_is_at_and_leaves(kind, nursery, undisturbed, tmp_path):
     ended = nursery.live(tmp_path, interrupted={"at": moment("encoding", kind, undisturbed.counts)})
     assert ended.code == 1
-    assert re.search("Stopped.*, as asked", ended.said)
+    assert re.search("Stopped.*by a signal", ended.said)
     undisturbed.assert_finished_by(nursery, tmp_path)
 
 

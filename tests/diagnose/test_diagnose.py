@@ -301,11 +301,11 @@ def test_a_run_that_failed_is_told_why_and_what_to_try(tmp_path):
     writer.write_history(
         History(("step", "loss", "distortion", "rate"), [(1.0, 120.0, 100.0, 10.0), (2.0, 150.0, 110.0, 20.0)])
     )
-    fail(run, 3, "its loss was not finite")
+    fail(run, 3, "the loss was not finite")
     found = diagnose(run)
     assert found.asking == ("length of training",)
     assert found["length of training"].sentence == (
-        "Training failed at step 3 of 100: its loss was not finite. The last logged loss was 150 nats per image, "
+        "Training failed at step 3 of 100: the loss was not finite. The last logged loss was 150 nats per image, "
         "at step 2."
     )
     assert "beta" in found["effective beta"].numbers

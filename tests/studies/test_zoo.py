@@ -104,7 +104,7 @@ def test_one_run_of_a_zoo_is_fetched_alone(pushed, runs, hub):  # noqa: F811
     fetched = Run.from_hub("me/zoo", name=wanted.name, revision=repository.branches["main"], packages=PACKAGES)
     assert fetched.codes() == wanted.codes()
     assert all(wanted.name in each for each in hub.requests[asked:] if "/resolve/" in each)
-    with pytest.raises(RunError, match="holds no run"):
+    with pytest.raises(RunError, match="has no run"):
         Run.from_hub("me/zoo")
 
 

@@ -20,7 +20,7 @@ from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError
 from unbraid.training.batches import load_or_stream
 from unbraid.training.fleet import Fleet
-from unbraid.training.program import Inductor, Programs
+from unbraid.training.compilation import CompileCache, Inductor
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.sizing import fleet_sizes, measured
@@ -81,7 +81,7 @@ def seconds_per_step(members: Sequence[Member], images: FactorImages) -> float:
             torch.cuda.synchronize(images.device)
         return time.perf_counter()
 
-    trained = Fleet(members, images, programs=Programs(Inductor(deterministic=False)))
+    trained = Fleet(members, images, cache=CompileCache(Inductor(deterministic=False)))
     try:
         trained.prepare()
         for _ in range(2):  # to warm up
