@@ -257,7 +257,7 @@ def test_another_format_is_passed_over_by_its_number(run, number):
     states, said = loaded(run)
     assert states == {}
     assert f"it has format {number} of unbraid" in said[0]
-    assert "reads 4" in said[0]
+    assert "expected 4" in said[0]
 
 
 def test_a_checkpoint_beside_the_spec_of_another_seed_is_refused(tmp_path):

@@ -86,7 +86,7 @@ def test_a_folder_that_was_only_copied_is_not_another(pictures, tmp_path):
 
 def test_a_folder_is_looked_through_once(pictures, monkeypatch):
     dataset = FromFolder(str(pictures)).pinned()
-    monkeypatch.setattr(folder_survey, "_look_through", lambda *_: pytest.fail("looked through again"))
+    monkeypatch.setattr(folder_survey, "_new_survey", lambda *_: pytest.fail("looked through again"))
     assert FromFolder(str(pictures)).pinned() == dataset
     assert len(dataset.load()) == 6
 
@@ -94,8 +94,8 @@ def test_a_folder_is_looked_through_once(pictures, monkeypatch):
 def test_a_folder_that_was_just_written_is_looked_through_again(pictures, monkeypatch):
     os.utime(pictures / "003.png")
     dataset, looked = FromFolder(str(pictures)).pinned(), []
-    look_through = folder_survey._look_through
-    monkeypatch.setattr(folder_survey, "_look_through", lambda *given: (looked.append(given), look_through(*given))[1])
+    look_through = folder_survey._new_survey
+    monkeypatch.setattr(folder_survey, "_new_survey", lambda *given: (looked.append(given), look_through(*given))[1])
     assert FromFolder(str(pictures)).pinned() == dataset
     assert len(looked) == 1
 
