@@ -70,7 +70,7 @@ MISTAKES = {
         lambda run, at: train(BetaVAE(), folder=at),
         "specs.*BetaVAE.*RunSpec",
     ),
-    "a spec as a dict": (lambda run, at: train({"objective": "vae"}, folder=at), r"specs is \{.*expected a RunSpec"),
+    "a spec as a dict": (lambda run, at: train({"objective": "vae"}, folder=at), r"specs is \{.*RunSpec"),
     "a class of spec": (
         lambda run, at: train([RunSpec], folder=at),
         "RunSpec.*RunSpec",

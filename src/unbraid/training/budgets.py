@@ -19,8 +19,8 @@ from unbraid.config.annotations import check_value
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError
 from unbraid.training.batches import load_or_stream
-from unbraid.training.fleet import Fleet
 from unbraid.training.compilation import CompileCache, Inductor
+from unbraid.training.fleet import Fleet
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.spec import RunSpec
 from unbraid.training.sizing import fleet_sizes, measured
