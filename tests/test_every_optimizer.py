@@ -65,7 +65,7 @@ def test_it_trains_a_model_and_its_critic_and_goes_on_after_a_break_to_the_bit(c
 @every_optimizer
 @pytest.mark.parametrize("rate", [0.0, -1e-3, float("nan"), float("inf"), Linear(1e-3, -1e-3), Linear(0.0, 0.0)])
 def test_a_learning_rate_with_which_no_step_is_taken_is_refused(cls, rate):
-    with pytest.raises(SpecError, match=f"{cls.__name__}: learning_rate is .*; expected a positive, finite number"):
+    with pytest.raises(SpecError, match=f"{cls.__name__}: learning_rate is .*; expected a finite number > 0"):
         cls(learning_rate=rate)
 
 
@@ -77,5 +77,5 @@ def test_a_learning_rate_may_follow_a_schedule_that_ends_at_0(cls):
 @every_optimizer
 @pytest.mark.parametrize("epsilon", [0.0, -1.0, float("inf"), float("nan")])
 def test_what_is_divided_by_is_above_zero(cls, epsilon):
-    with pytest.raises(SpecError, match=f"{cls.__name__}: epsilon is .*; expected a positive, finite number"):
+    with pytest.raises(SpecError, match=f"{cls.__name__}: epsilon is .*; expected a finite number > 0"):
         cls(epsilon=epsilon)
