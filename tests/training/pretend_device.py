@@ -113,7 +113,7 @@ def live(spec: RunSpec, *, weighted: bool, streamed: bool) -> None:
 def member_of(fleet: Fleet) -> AutoencoderModule:
     """As `Fleet.model`, which copies and loads tensors in ways that fake ones do not know."""
     model = fleet._template
-    weights = tree_map(lambda each: each[0], fleet._state.carried.model.weights)
+    weights = tree_map(lambda each: each[0], fleet._state.tensors.model.weights)
     for name, value in weights.items():
         parent, _, last = name.rpartition(".")
         model.get_submodule(parent)._parameters[last] = nn.Parameter(value)

@@ -36,7 +36,7 @@ class Batches:
         self._stream = stream
         self._num_images = num_images
         self._batch_size = batch_size
-        # Summed on the CPU: a GPU adds in another order, and a rounding more or less could change a row.
+        # Summed on the CPU, because a GPU adds in another order, and different rounding could change a row.
         self._cumulative = None if weights is None else weights.double().cpu().cumsum(0).to(wide_device(seeds.device))
         self._epoch = -1
         self._order = torch.empty(0, dtype=torch.int64, device=seeds.device)

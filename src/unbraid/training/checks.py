@@ -40,13 +40,13 @@ def requested_runs(specs: Any, seeds: Any, folder: Path | str) -> list[Run]:
 
 
 def check_requests(runs: Sequence[Run], options: TrainingOptions, device: torch.device, *, resume: bool) -> None:
-    """Raises if the runs cannot be trained with these options. Does not check existing folders."""
+    """Raises an error if the runs cannot be trained with these options. Does not check existing folders."""
     if resume and options.force:
         raise SpecError("Got resume=True and force=True; expected at most one of them. Omit the other.")
     if len({run.folder for run in runs}) < len(runs):
-        raise RunError("The same spec and seed were given twice. Give each once.")
+        raise RunError("Got the same spec and seed twice; expected distinct runs. Remove the duplicate.")
     if wide_device(device) != device and any(run.spec.precision == "float64" for run in runs):
-        raise SpecError(f"precision is 'float64', which {device} does not have. Use 'float32', or device='cpu'.")
+        raise SpecError(f"precision is 'float64', which {device} does not support. Use 'float32', or device='cpu'.")
     for run in runs:
         check_current(user_source(run.spec))
         options.check(run.spec.num_steps)

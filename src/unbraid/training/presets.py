@@ -150,7 +150,7 @@ def preset_names() -> tuple[str, ...]:
 
 
 def preset(name: str, device: torch.device | str = "auto") -> RunSpec:
-    """Returns the spec of this name. Change it with `dataclasses.replace`.
+    """Returns the spec of a preset. Fields can be changed with `dataclasses.replace`.
 
     The precision is "bf16" for presets of "dsprites" on an NVIDIA GPU, and "float32" on any other `device`.
 

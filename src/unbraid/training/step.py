@@ -122,9 +122,9 @@ class FleetStep:
             {which: feed.supply(step) for which, feed in self.feeds.items()},
         )
 
-    def given(self, kept: Kept) -> Given:
-        """Returns all inputs of a step."""
-        spec, step, device = self._spec, kept.state.step, self._images.device
+    def step_inputs(self, static: StaticInputs) -> StepInputs:
+        """Computes all inputs of a step from the static inputs."""
+        spec, step, device = self._spec, static.state.step, self._images.device
         counted = step.to(wide_device(device))
 
         def normal(stream: str, shape: tuple[int, ...]) -> Float[Tensor, "member ..."]:
@@ -208,9 +208,9 @@ class FleetStep:
             if name in rounded:
                 rounded[name].copy_(weights)
 
-    def _inputs(self, given: Given) -> Inputs:
-        """Returns the inputs of the members at this step."""
-        spec, kept, rows = self._spec, given.kept, given.rows["first"]
+    def _loss_inputs(self, inputs: StepInputs) -> Inputs:
+        """Returns the inputs of the loss function of the members."""
+        spec, static, rows = self._spec, inputs.static, inputs.rows["first"]
         weights, place = self._images.weights, self._images.device
         return Inputs(
             hyperparameters={
@@ -222,10 +222,10 @@ class FleetStep:
                 which: feed.images(static.supplied[which], inputs.rows[which]).to(spec.dtype)
                 for which, feed in self.feeds.items()
             },
-            noise=given.noise,
+            noise=inputs.noise,
             weights={} if weights is None else {"first": weights[rows.to(weights.device)].to(place, spec.dtype)},
-            draws=given.draws,
-            objective=kept.state.carried.objective,
+            draws=inputs.draws,
+            objective=static.state.tensors.objective,
         )
 
 
