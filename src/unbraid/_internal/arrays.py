@@ -33,7 +33,7 @@ def columns(table: Tensor, indices: Sequence[int]) -> Tensor:
 
 
 def is_masked(values: Any) -> bool:
-    """Returns whether a numpy.ma array, or one in a list, has masked entries. numpy.asarray would drop the mask."""
+    """Returns whether an array, or any array in a list, has masked entries. numpy.asarray would drop the mask."""
     if isinstance(values, (list, tuple)):
         return any(map(is_masked, values))
     return isinstance(values, np.ma.MaskedArray) and bool(np.ma.is_masked(values))

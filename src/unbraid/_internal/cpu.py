@@ -49,10 +49,7 @@ def _quotas() -> Iterator[float]:
 
 
 def cgroup_folders(controller: str) -> Iterator[Path]:
-    """Yields the folders of the cgroups of this process and of their parents up to the root.
-
-    A container may mount its own group as the root.
-    """
+    """Yields the folders of the cgroups of this process and of their parents. The root may be the group itself."""
     try:
         lines = [line.split(":", 2) for line in _MEMBERSHIP.read_text(encoding="ascii").splitlines()]
     except OSError:

@@ -1,6 +1,6 @@
 """Devices: the CPU, or a GPU of this machine.
 
-MPS, the GPU of a Mac, has no float64. Random draws, sums in float64 and scores are computed on the CPU there.
+MPS, the GPU of a Mac, has no float64. With MPS, random draws, sums in float64 and scores are computed on the CPU.
 """
 
 import re
@@ -12,7 +12,7 @@ from unbraid.errors import SpecError
 
 
 def resolve_device(device: torch.device | str) -> torch.device:
-    """Returns the device of this name. Raises if it is not available. "auto" is a GPU if available, else the CPU."""
+    """Returns a device by name, where "auto" is a GPU if available. Raises an error for an unavailable device."""
     name = str(device)
     if name == "auto":
         return automatic_device()
@@ -23,7 +23,7 @@ def resolve_device(device: torch.device | str) -> torch.device:
         raise SpecError("device is 'mps'; expected a Mac with a GPU that torch supports. Use 'auto' or 'cpu'.")
     if found.type == "cuda" and (found.index or 0) >= torch.cuda.device_count():
         raise SpecError(
-            f"device is {name!r}, and torch finds {torch.cuda.device_count()} GPUs on this machine. Use 'auto' or "
+            f"device is {name!r}; expected one of the {torch.cuda.device_count()} GPUs of this machine. Use 'auto' or "
             "'cpu', or one of these GPUs."
         )
     return found
@@ -33,12 +33,12 @@ _WITHOUT_FLOAT64 = {"mps"}
 
 
 def wide_device(device: torch.device) -> torch.device:
-    """Returns the device if it has float64, else the CPU."""
+    """Returns the device if it supports float64, else the CPU."""
     return torch.device("cpu") if device.type in _WITHOUT_FLOAT64 else device
 
 
 def widest(x: Tensor) -> Tensor:
-    """Returns the tensor in float64, on the CPU if its device has no float64."""
+    """Converts a tensor to float64, on the CPU if its device does not support float64."""
     return x.to(wide_device(x.device)).double()
 
 

@@ -4,7 +4,7 @@ A file is written under a temporary name in the same folder, flushed, then renam
 new file, never a partial file. The rename is atomic within a file system. The folder is flushed too, so that the new
 name survives a power cut. Opening a pipe or a device raises an error, because reading from it may never end.
 
-Windows renames and removes no open file, and flushes no folders. Each function tries what POSIX allows first.
+On Windows, open files cannot be renamed or removed, and folders cannot be flushed.
 """
 
 import contextlib
@@ -107,7 +107,7 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
         yield stream
         stream.flush()
         os.fsync(stream.fileno())
-        _patiently(lambda: os.replace(temporary, path), stream)
+        _with_retries(lambda: os.replace(temporary, path), stream)
     _flush_folder(path.parent)
 
 
@@ -139,19 +139,19 @@ def put_in_place(finished: Path, path: Path) -> None:
     """
     with opened(finished, "rb+") as stream:
         os.fsync(stream.fileno())
-    _patiently(lambda: os.replace(finished, path))
+    _with_retries(lambda: os.replace(finished, path))
     _flush_folder(path.parent)
 
 
 def move_folder(folder: Path, path: Path) -> None:
     """Renames a folder to an unused name in the same file system. On Windows, none of its files may be open."""
-    _patiently(lambda: folder.rename(path))
+    _with_retries(lambda: folder.rename(path))
 
 
 def remove(path: Path) -> bool:
     """Removes a file, if it exists. Returns whether this was possible: Windows keeps a file that is in use."""
     try:
-        _patiently(lambda: path.unlink(missing_ok=True))
+        _with_retries(lambda: path.unlink(missing_ok=True))
     except PermissionError:
         return False
     return True
@@ -340,7 +340,7 @@ def _beside(path: Path) -> Path:
     return path.with_name(f".{path.name[:40]}.{uuid.uuid4().hex}.part")
 
 
-def _patiently(action: Callable[[], Any], stream: IO[bytes] | None = None) -> None:
+def _with_retries(action: Callable[[], Any], stream: IO[bytes] | None = None) -> None:
     """Renames or removes a file. After a PermissionError, closes files of this process and tries again for a second."""
     for seconds in _SECONDS_BETWEEN_RENAMES:
         try:

@@ -94,10 +94,7 @@ def rows_of_part(
     known: Bool[Tensor, " image"] | None = None,
     weights: Float[Tensor, " image"] | None = None,
 ) -> Int64[Tensor, " row"]:
-    """Draws at most `num_rows` rows of a range without replacement, or with replacement given weights p(n).
-
-    `known` masks the rows to use.
-    """
+    """Draws at most `num_rows` of the `known` rows of a range, with replacement if weights p(n) are given."""
     order = part.start + permuted_rows(len(part), seed, stream)
     if known is not None:
         order = order[known.cpu()[order]]

@@ -1,7 +1,4 @@
-"""Stamps and checksums to detect changed files, and cache files named by their checksum.
-
-A stamp consists of the size, modification time, inode and device of a file.
-"""
+"""Stamps (size, modification time, inode, device) and checksums of files, and cache files named by their checksum."""
 
 import contextlib
 import hashlib

@@ -188,10 +188,7 @@ class ImageStore:
         verify: bool = False,
         flaw: Callable[[], str | None] | None = None,
     ) -> FactorImages:
-        """Returns the images. Writes the store first if `flaw`, by default the method, returns a flaw.
-
-        Only one process writes. Other processes wait for that process.
-        """
+        """Returns the images. If `flaw`, by default the method, returns a flaw, one process first writes the store."""
         flaw = flaw or (lambda: self.flaw(verify=verify))
         if flaw() is not None:
             with (

@@ -22,10 +22,7 @@ def inputs(raw: UInt8[Tensor, "*shape"] | Float32[Tensor, "*shape"]) -> Float[Te
 
 
 class Pixels(ABC):
-    """Base class of compressed images. Indexing returns bytes, as for a tensor of bytes.
-
-    Subclasses are frozen dataclasses of tensors.
-    """
+    """Base class of compressed images, which return bytes on indexing. Subclasses are frozen dataclasses of tensors."""
 
     @property
     @abstractmethod

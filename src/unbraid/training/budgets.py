@@ -1,4 +1,4 @@
-"""Numbers of steps for a number of epochs, or for a time, which is measured before training."""
+"""Conversion of a budget of epochs or minutes to a number of steps."""
 
 import functools
 import hashlib
@@ -33,16 +33,16 @@ _MAX_STEPS_TO_TIME = 50
 def with_budget(
     runs: Sequence[Run], device: torch.device | str, *, epochs: float | None, minutes: float | None
 ) -> list[Run]:
-    """Returns the runs with the number of steps of so many epochs or minutes, or unchanged if both are None."""
+    """Sets the number of steps of runs for a number of epochs or minutes. Does nothing if both are None."""
     if epochs is not None and minutes is not None:
-        raise SpecError(f"Expected at most one of epochs and minutes, got {epochs} and {minutes}. Leave out one.")
+        raise SpecError(f"Expected at most one of epochs and minutes, got {epochs} and {minutes}. Omit one.")
     if epochs is not None:
         return with_epochs(runs, epochs)
     return list(runs) if minutes is None else with_minutes(runs, minutes, device)
 
 
 def with_epochs(runs: Sequence[Run], epochs: float) -> list[Run]:
-    """Returns the runs with the steps of so many epochs. An epoch has as many images as the training data."""
+    """Sets the number of steps of runs for a number of epochs. An epoch has as many images as the training data."""
     number = _positive("epochs", epochs)
 
     @functools.cache
@@ -54,10 +54,10 @@ def with_epochs(runs: Sequence[Run], epochs: float) -> list[Run]:
 
 
 def with_minutes(runs: Sequence[Run], minutes: float, device: torch.device | str) -> list[Run]:
-    """Returns the runs with the number of steps that all of them together train in about this time.
+    """Sets the number of steps of runs so that the training of all runs together takes about this time.
 
-    Steps of the actual fleets are timed, without compiling and encoding. The number is kept beside the runs, in
-    `.budgets`, so that the same call finds or resumes the same runs.
+    Steps of the actual fleets are timed, without compiling and encoding. The number is stored in `.budgets` next to the
+    runs, so that the same call finds or resumes the same runs.
     """
     place, number = resolve_device(device), _positive("minutes", minutes)
     if not runs:
@@ -74,7 +74,7 @@ def with_minutes(runs: Sequence[Run], minutes: float, device: torch.device | str
 
 
 def seconds_per_step(members: Sequence[Member], images: FactorImages) -> float:
-    """Returns the time of a compiled training step of a fleet, from a few steps."""
+    """Measures the time of a compiled training step of a fleet in seconds, from a few steps."""
 
     def now() -> float:
         if images.device.type == "cuda":
@@ -101,7 +101,7 @@ def _with_steps(run: Run, num_steps: int) -> Run:
 
 
 def _seconds_of_all(members: Sequence[Member], device: torch.device) -> float:
-    """Returns the time of one step of all members, in fleets of the size in which they are trained."""
+    """Measures the time of one step of all members in seconds, in fleets of the actual sizes."""
     if device.type == "cpu":
         keep_freed_memory()
     fleets: dict[str, list[Member]] = defaultdict(list)
@@ -121,7 +121,7 @@ def _recorded(path: Path) -> int:
         return check_value(files.read_sealed(path)["num_steps"], int, "num_steps")
     except (OSError, ValueError, KeyError, SpecError) as error:
         raise RunError(
-            f"{path} cannot be read ({error}). Restore it, or remove it to time the steps again: the runs then have "
+            f"{path} cannot be read ({error}). Restore the file, or remove it to time the steps again: runs then get "
             "another number of steps, and other names."
         ) from None
 
@@ -129,5 +129,5 @@ def _recorded(path: Path) -> int:
 def _positive(name: str, value: float) -> float:
     number: float = check_value(value, float, name)
     if not 0 < number < math.inf:
-        raise SpecError(f"{name} is {value}; expected a positive, finite number, such as {name}=10.")
+        raise SpecError(f"{name} is {value}; expected a finite number > 0. Use e.g. {name}=10.")
     return number

@@ -113,10 +113,7 @@ def load_checkpoint(run: Run, checkpoint: Checkpoint, layout: TrainState) -> Mem
 
 
 def remove_later(run: Run, step: int) -> None:
-    """Removes the checkpoints after `step`, the step from which the run resumes.
-
-    Other members of the fleet lack these checkpoints, which would displace the step that all members share.
-    """
+    """Removes the checkpoints after `step`, from which all members of the fleet resume."""
     for later, path in run.checkpoints.items():
         if later > step:
             _remove(path)
@@ -168,10 +165,7 @@ class CheckpointTimes:
         self._pause = _pause_after(num_bytes / _BYTES_PER_SECOND)
 
     def is_due(self, step: int, *, is_last: bool = False) -> bool:
-        """Returns whether a checkpoint is due at this step.
-
-        Without `every`, the last step has no extra checkpoint.
-        """
+        """Returns whether a checkpoint is due at this step. With `every`, a checkpoint is also due at the last step."""
         if self._every is not None:
             return step % self._every == 0 or is_last
         return self._clock() - self._last >= self._pause

@@ -36,10 +36,7 @@ class TracedFunction:
 
     @classmethod
     def of(cls, function: Function, tree: Tree) -> "TracedFunction":
-        """Traces a function without computing results or changing tensors.
-
-        Tensors that the function reads besides its input are captured by reference.
-        """
+        """Traces a function without computing results. Captures tensors that are not inputs by reference."""
         leaves, inputs = tree_flatten(tree)
         outputs: list[TreeSpec] = []
 

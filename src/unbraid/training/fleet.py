@@ -60,10 +60,7 @@ class Fleet:
         return sum(tensor.nbytes for tensor in tree_leaves(self._state.tensors))
 
     def prepare(self) -> float:
-        """Compiles the step on a GPU. Does nothing on a CPU.
-
-        Returns the compilation time in seconds, or 0 if the step is in the cache.
-        """
+        """Compiles the step on a GPU. Returns the time in seconds: 0 on a CPU, or for a cached step."""
         if self._images.device.type != "cuda" or self._graphs:
             return 0.0
         before, steps = self._cache.seconds, self._steps
@@ -83,10 +80,7 @@ class Fleet:
         return self._cache.seconds - before
 
     def advance(self, *, log: bool = True) -> dict[str, Float[Tensor, " member"]]:
-        """Trains every member that has not failed for one step.
-
-        Returns the loss and the loss terms before the step by name, or an empty dictionary without `log`.
-        """
+        """Trains each member that has not failed for one step. Returns the previous loss and its terms if `log`."""
         static = self._static_inputs()
         with matrix_units(self._spec.precision, self._images.device):
             if self._graphs:

@@ -101,10 +101,7 @@ class CelebA(PartedDataset):
         return (3, self.resolution, self.resolution)
 
     def sources(self, folder: Path) -> tuple[Path, ...] | None:
-        """Returns the files of faces and attributes, and the partition if present.
-
-        A zip takes precedence over a folder, because a checksum is published for the zip.
-        """
+        """Returns the paths of the faces (the zip, else the folder), the attributes and, if present, the partition."""
         images = _first(folder, (f"Img/{_ARCHIVE}", _ARCHIVE, f"Img/{_FOLDER}", f"{_FOLDER}/{_FOLDER}", _FOLDER))
         labels = _first(folder, (f"Anno/{_LABELS}", _LABELS))
         partition = _first(folder, (f"Eval/{_PARTITION}", _PARTITION))

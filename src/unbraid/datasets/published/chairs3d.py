@@ -163,9 +163,7 @@ def _renders(source: Container, members: Sequence[ArchiveMember]) -> dict[str, d
             )
         views = found.setdefault(model, {})
         if view in views:
-            raise DataError(
-                f"{source.named(member)} shows the same view as {views[view].name}. Fetch the official file."
-            )
+            raise DataError(f"{source.named(member)} has the same view as {views[view].name}. Fetch the official file.")
         views[view] = member
     if not found:
         raise DataError(

@@ -35,10 +35,7 @@ class PictureShapes:
         return cls(tuple((shape, count, first) for shape, (count, first) in counts.items()))
 
     def image_shape(self, where: str, resolution: int | None, channels: int | None) -> tuple[int, int, int]:
-        """Returns the shape of the images: in color if any picture is in color, unless `channels` is given.
-
-        Raises an error for pictures of different sizes without a `resolution`.
-        """
+        """Returns the shape of the images. Raises an error for pictures of different sizes without a `resolution`."""
         channels = channels or max(shape[0] for shape, _, _ in self.counts)
         if resolution is not None:
             return channels, resolution, resolution

@@ -74,10 +74,7 @@ class RunFolder:
 
     @property
     def history(self) -> History:
-        """Loss and its terms over training. Raises an error if history.csv was changed.
-
-        The checksum is in `finished.json`, in `failed.json`, or in the newest checkpoint of an unfinished run.
-        """
+        """Loss and its terms over training. Raises an error if history.csv differs from its recorded checksum."""
         path = self.folder / "history.csv"
         if path.name in self.checksums:
             self.check(path)
