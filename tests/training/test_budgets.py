@@ -11,7 +11,7 @@ from unbraid._internal import files
 from unbraid.datasets.subsets import RandomSplit
 from unbraid.errors import RunError, SpecError
 from unbraid.objectives import VAE
-from unbraid.training import budgets, train
+from unbraid.training import budgets, listening, train
 from unbraid.training.sizing import Memory
 
 NUM_IMAGES = SPEC.dataset.num_images
@@ -76,6 +76,26 @@ def test_a_time_is_positive(tmp_path, minutes):
 def test_epochs_and_minutes_are_refused_together(tmp_path):
     with pytest.raises(SpecError, match="2 and 3"):
         train(SPEC, epochs=2, minutes=3, folder=tmp_path)
+
+
+def test_the_plan_has_the_estimated_time_of_long_training(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbraid.training.train.seconds_per_step", lambda members, images: 30.0 * len(members))
+    plans = []
+    with listening(lambda event: plans.append(event.text) if event.about == "planning" else None):
+        train(SPEC.with_(num_steps=3), [0, 1], folder=tmp_path)
+        monkeypatch.setattr("unbraid.training.train._LEAST_STEPS_TO_TIME", 4)
+        train(SPEC.with_(num_steps=4), [0, 1], folder=tmp_path)
+    assert "About" not in plans[0]
+    assert plans[1].endswith("About 4 min 0 s.")
+
+
+def test_timing_changes_no_bit(tmp_path, monkeypatch):
+    spec = SPEC.with_(num_steps=3)
+    [alone] = train(spec, folder=tmp_path / "alone")
+    monkeypatch.setattr("unbraid.training.train._LEAST_STEPS_TO_TIME", 1)
+    [timed] = train(spec, folder=tmp_path / "timed")
+    assert timed.checksums["weights.safetensors"] == alone.checksums["weights.safetensors"]
+    assert timed.history == alone.history
 
 
 def test_a_damaged_record_is_named(tmp_path, timed):

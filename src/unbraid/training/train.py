@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from unbraid._internal import files
+from unbraid._internal.amounts import duration
 from unbraid._internal.cpu import busy_cores_check, is_waiting_chosen
 from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
@@ -19,7 +20,7 @@ from unbraid.config.digest import user_source
 from unbraid.datasets.dataset import FactorImages
 from unbraid.errors import RunError, SpecError, TrainingError, TrainingInterrupted
 from unbraid.training.batches import load_or_stream
-from unbraid.training.budgets import with_budget
+from unbraid.training.budgets import seconds_per_step, with_budget
 from unbraid.training.checkpoint import remove_checkpoints
 from unbraid.training.checks import check_existing, check_requests, check_unlocked, requested_runs
 from unbraid.training.compilation import CompileCache, Inductor
@@ -36,6 +37,9 @@ from unbraid.training.starts import Start, starts
 from unbraid.training.state import Member, fleet_key
 
 log = logging.getLogger(__name__)
+
+# Timing takes up to 52 steps.
+_LEAST_STEPS_TO_TIME = 2_000
 
 
 def train(
@@ -208,7 +212,7 @@ def _train_fleets(
 ) -> None:
     """Trains fleets in sequence. If a fleet does not fit into memory, this fleet and all later fleets are halved."""
     waiting, cache, tried = deque(fleets), CompileCache(Inductor(options.deterministic)), list[int]()
-    _emit_plan(waiting, images, memory)
+    _emit_plan(waiting, images, memory, _time_text(waiting, images))
     while waiting:
         start = waiting.popleft()
         steps_later = sum(len(each.runs) * (each.runs[0].spec.num_steps - each.step) for each in waiting)
@@ -250,12 +254,29 @@ def _train_fleet(
     return None
 
 
-def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None) -> None:
+def _time_text(waiting: Sequence[Start], images: FactorImages) -> str:
+    """Returns the estimated time of long training on a CPU as text. On a GPU, timing would compile the step twice."""
+    if not waiting or images.device.type != "cpu":
+        return ""
+    runs, num_steps = waiting[0].runs, waiting[0].runs[0].spec.num_steps
+    if num_steps - waiting[0].step < _LEAST_STEPS_TO_TIME:
+        return ""
+    try:
+        with stoppable():
+            seconds = seconds_per_step([Member(run.spec, run.seed) for run in runs], images) / len(runs)
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        return ""
+    return f" About {duration(seconds * sum(len(each.runs) * (num_steps - each.step) for each in waiting))}."
+
+
+def _emit_plan(waiting: Sequence[Start], images: FactorImages, memory: Memory | None, time: str = "") -> None:
     """Emits an event with the training plan of the waiting fleets."""
     if waiting:
         runs = [run for start in waiting for run in start.runs]
         sizes = [len(start.runs) for start in waiting]
-        text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory)
+        text = plan_text(sizes, runs[0].spec.num_steps, images.device, memory) + time
         emit(Event("planning", text=text, runs=tuple(run.name for run in runs)))
 
 
