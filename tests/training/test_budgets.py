@@ -1,6 +1,7 @@
 """Training for a number of epochs, or for a time."""
 
 import math
+import sys
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from unbraid.objectives import VAE
 from unbraid.training import budgets, listening, train
 from unbraid.training.sizing import Memory
 
+TRAIN = sys.modules["unbraid.training.train"]  # a function of the folder has the same name
 NUM_IMAGES = SPEC.dataset.num_images
 
 
@@ -79,11 +81,11 @@ def test_epochs_and_minutes_are_refused_together(tmp_path):
 
 
 def test_the_plan_has_the_estimated_time_of_long_training(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbraid.training.train.seconds_per_step", lambda members, images: 30.0 * len(members))
+    monkeypatch.setattr(TRAIN, "seconds_per_step", lambda members, images: 30.0 * len(members))
     plans = []
     with listening(lambda event: plans.append(event.text) if event.about == "planning" else None):
         train(SPEC.with_(num_steps=3), [0, 1], folder=tmp_path)
-        monkeypatch.setattr("unbraid.training.train._LEAST_STEPS_TO_TIME", 4)
+        monkeypatch.setattr(TRAIN, "_LEAST_STEPS_TO_TIME", 4)
         train(SPEC.with_(num_steps=4), [0, 1], folder=tmp_path)
     assert "About" not in plans[0]
     assert plans[1].endswith("About 4 min 0 s.")
@@ -92,7 +94,7 @@ def test_the_plan_has_the_estimated_time_of_long_training(tmp_path, monkeypatch)
 def test_timing_changes_no_bit(tmp_path, monkeypatch):
     spec = SPEC.with_(num_steps=3)
     [alone] = train(spec, folder=tmp_path / "alone")
-    monkeypatch.setattr("unbraid.training.train._LEAST_STEPS_TO_TIME", 1)
+    monkeypatch.setattr(TRAIN, "_LEAST_STEPS_TO_TIME", 1)
     [timed] = train(spec, folder=tmp_path / "timed")
     assert timed.checksums["weights.safetensors"] == alone.checksums["weights.safetensors"]
     assert timed.history == alone.history
