@@ -287,6 +287,6 @@ def test_elsewhere_nothing_is_said(capsys):
 
 def test_a_note_on_codes_is_logged_once_and_is_on_every_card():
     with warned("shade") as told:
-        cards = [evaluate(make_codes(shade=np.zeros(60, dtype=int)), ["mig"]) for _ in range(3)]
+        cards = [evaluate(make_codes(shade=np.zeros(60, dtype=int)), metrics=["mig"]) for _ in range(3)]
     assert len(told) == 1
     assert all("shade" in card.notes[0] for card in cards)
