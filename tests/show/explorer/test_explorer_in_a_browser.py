@@ -126,7 +126,7 @@ def test_the_most_informative_latent_comes_first_and_is_named_after_its_factor(
 
 def test_hostile_names_stay_text(page_file: Path, explore: OpenPage) -> None:
     page = explore(page_file, allowed="Content Security Policy")
-    assert page.title() == "What each latent does"
+    assert page.title() == "The effect of each latent"
     assert page.locator("img").count() == 0
     policy = page.locator("meta[http-equiv]").get_attribute("content") or ""
     assert re.fullmatch(
