@@ -32,8 +32,8 @@ def test_colors_stay_colors():
 
 
 def test_intensities_out_of_range_are_clipped():
-    frames = torch.tensor([-3.0, 7.0]).reshape(1, 2, 1, 1, 1)
-    assert np.asarray(opened(sheet(frames)))[0, ::2, 0].tolist() == [0, 255]
+    frames = torch.tensor([-3.0, 7.0]).reshape(1, 2, 1, 1, 1).expand(1, 2, 1, 2, 2)
+    assert np.asarray(opened(sheet(frames)))[0, ::3, 0].tolist() == [0, 255]
 
 
 def test_large_frames_are_made_smaller_by_averaging():
