@@ -25,7 +25,7 @@ def blocks() -> list[str]:
 
 
 def make(folder: Path, *, skip: tuple[str, ...] = (), png: bool = False) -> None:
-    """Runs the code of the page, but for blocks that hold a text of `skip`, and puts its figures into a folder."""
+    """Runs the code blocks of the page, except blocks with a text of `skip`, and saves the figures into a folder."""
     names: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as place, contextlib.chdir(place):
         Path("evidence").symlink_to(ROOT / "evidence")

@@ -1,11 +1,11 @@
-"""Percent scripts as notebooks: run cell by cell in this process, with what each cell prints and shows.
+"""Converts percent scripts to notebooks: runs each cell in this process and stores its output.
 
 A script is plain Python. `# %%` begins a cell and `# %% [markdown]` a piece of text, as Jupytext, VS Code, PyCharm and
-Spyder know it. Results are kept in build/, so that the tests and the site need one run between them.
+Spyder support it. Results are saved in build/, so that the tests and the site share one run.
 
     python -m examples.percent_scripts
 
-runs the tutorials that were not run here since they changed.
+runs the tutorials that have changed since their last run.
 """
 
 import ast
@@ -34,7 +34,7 @@ _CELL = re.compile(r"^# %%(?P<mark>.*)\n(?P<text>(?:(?!# %%).*\n?)*)", re.MULTIL
 
 
 def notebook_of(path: Path) -> nbformat.NotebookNode:
-    """Returns the notebook of a script without results. Lines before the first cell are left out."""
+    """Returns the notebook of a script without outputs. Lines before the first cell are excluded."""
     script = path.read_text(encoding="utf-8")
     cells = []
     for number, found in enumerate(_CELL.finditer(script)):
@@ -49,7 +49,7 @@ def notebook_of(path: Path) -> nbformat.NotebookNode:
 
 
 def execute(path: Path, folder: Path) -> nbformat.NotebookNode:
-    """Returns the notebook of a script that was run in this folder. An error in a cell is raised as it is."""
+    """Runs a script in this folder and returns its notebook with outputs. Errors in cells are not caught."""
     notebook = notebook_of(path)
     main = ModuleType("__main__")
     main.__file__ = str(path)
@@ -63,7 +63,7 @@ def execute(path: Path, folder: Path) -> nbformat.NotebookNode:
 
 @contextlib.contextmanager
 def _as_main(module: ModuleType) -> Iterator[None]:
-    """Makes this the script that is running, as Python does: classes that it defines look for it there."""
+    """Registers the script as module `__main__`, where Python looks up the classes that it defines."""
     before = sys.modules["__main__"]
     sys.modules["__main__"] = module
     try:
@@ -73,7 +73,7 @@ def _as_main(module: ModuleType) -> Iterator[None]:
 
 
 def _run(cell: nbformat.NotebookNode, path: Path, names: dict[str, Any]) -> list[nbformat.NotebookNode]:
-    """Runs a cell and returns what it prints, and what its last line shows if that is an expression."""
+    """Runs a cell and returns its printed output and the value of its last line, if this is an expression."""
     tree = ast.parse("\n" * cell.metadata.lines_before + cell.source, str(path))
     last = tree.body.pop() if tree.body and isinstance(tree.body[-1], ast.Expr) else None
     printed = io.StringIO()
@@ -85,7 +85,7 @@ def _run(cell: nbformat.NotebookNode, path: Path, names: dict[str, Any]) -> list
 
 
 def _shown(value: Any) -> dict[str, str]:
-    """Returns a value as a notebook shows it: each kind of content under its type."""
+    """Returns the notebook representation of a value: a content for each MIME type."""
     data = {"text/plain": repr(value)}
     if hasattr(value, "_repr_html_"):
         data["text/html"] = value._repr_html_()
@@ -95,12 +95,12 @@ def _shown(value: Any) -> dict[str, str]:
 
 
 def keep(notebook: nbformat.NotebookNode, path: Path) -> None:
-    """Keeps what a script gave, for the site."""
+    """Saves the outputs of a script for the site."""
     files.write_text(KEPT / f"{path.stem}.ipynb", nbformat.writes(notebook))
 
 
 def kept(path: Path) -> nbformat.NotebookNode | None:
-    """Returns the notebook of the last run here; None if there is none, or if the script has changed since."""
+    """Returns the notebook of the last run; None without a run, or if the script has changed since."""
     place = KEPT / f"{path.stem}.ipynb"
     if not place.is_file():
         return None

@@ -1,4 +1,4 @@
-"""Draws docs/images/traversal.png, the picture on the home page of the site: what each of three latents moves.
+"""Draws docs/images/traversal.png, the picture on the home page of the site: the effect of three latents.
 
     python -m examples.sprites_picture
 

@@ -46,8 +46,8 @@ specs = {
 }
 
 
-def seen(spec: RunSpec) -> np.ndarray:
-    """How often each place is shown."""
+def position_weights(spec: RunSpec) -> np.ndarray:
+    """Returns the sampling weight of each position."""
     images, table = spec.training_data.open(), np.zeros((8, 8))
     weights = np.full(len(images), 1 / len(images)) if images.weights is None else images.weights.numpy()
     columns = {labels.name: labels.values.numpy() for labels in images.factors}
@@ -55,16 +55,16 @@ def seen(spec: RunSpec) -> np.ndarray:
     return table
 
 
-figures.joint_tables({label: seen(spec) for label, spec in specs.items()}, pair)[0]
+figures.joint_tables({label: position_weights(spec) for label, spec in specs.items()}, pair)[0]
 
 # %% [markdown]
-# ## Train on each
+# ## Training on each dataset
 
 # %%
 runs = dict(zip(specs, train(list(specs.values())), strict=True))
 
 # %% [markdown]
-# ## What was never seen
+# ## Error on held-out combinations
 #
 # For a run with a subset, `part="test"` selects the images that the subset leaves out. Scores of a model, such as its
 # reconstruction error, are computed on this part in the same way.
@@ -83,10 +83,10 @@ seen_as = run.model().reconstruct(images)
 LabeledSheet(torch.stack([images, seen_as]), ("held out", "reconstructed")).image()
 
 # %% [markdown]
-# ## What a bias does to a score
+# ## Effect of biased sampling on a score
 #
-# If factors are correlated, a latent that is informative about one is also informative about the other. By default a
-# run is scored under the weights of its training; `sampling="data"` scores the same codes with equal weights for all
+# If two factors are correlated, a latent with information about the first also has information about the second. By
+# default a run is scored with its training weights; `sampling="data"` scores the same codes with equal weights for all
 # images, and `UniformJoint(pair)` gives every combination of the two factors the same weight.
 
 # %%
@@ -99,7 +99,7 @@ rows = [
 Table.from_records(rows)
 
 # %% [markdown]
-# State the weights when you quote a number: `card.scoring` stores them, and so do the files.
+# State the weights when you report a score: `card.scoring` and the saved files contain them.
 #
 # Next: [all joints and subsets](../sampling.md), Chen et al.'s four designs, and [which codes are
 # scored](../scorecard.md#which-codes-and-how).

@@ -1,8 +1,8 @@
 # %% [markdown]
 # # Your own net, objective and metric
 #
-# Each is a frozen dataclass with its settings as fields. No registration is needed: pass an instance wherever unbraid
-# takes a built-in one. The folder of a run stores its config and your source.
+# A net, an objective and a metric are frozen dataclasses with their settings as fields. No registration is needed:
+# pass an instance wherever unbraid takes a built-in one. The folder of a run stores its config and your source.
 #
 # Runs in about ten seconds on one core. A real run has 2,000 to 10,000 steps on 64 x 64 pixels: the same code
 # then takes minutes on a GPU, where all seeds train side by side.
@@ -101,7 +101,7 @@ class ActiveUnits(Metric):
 
 
 # %% [markdown]
-# ## All of them at work
+# ## Train and score
 #
 # Members of a fleet may differ in every float field of an objective, so three targets train side by side in one
 # fleet.
@@ -123,7 +123,7 @@ figures.latent_curves(
 )
 
 # %% [markdown]
-# The rate of each model is close to its target. The metric shows the share of latents that the rate is spread over,
+# The rate of each model is close to its target. The metric shows the share of active latents,
 # and the scores of the model show the distortion at this rate:
 
 # %%
@@ -138,7 +138,7 @@ score_table(
 runs[-1].traverse(latents=range(4), num_frames=8)
 
 # %% [markdown]
-# ## What the run keeps
+# ## Contents of the run folder
 #
 # The folder of a run holds the source of these classes, and its name includes a digest of that source. If you change
 # a formula, `train` trains a new run.

@@ -27,7 +27,7 @@ factors = {
 print(f"{len(pixels)} images of {pixels.shape[1]} pixels; factors: {', '.join(factors)}")
 
 # %% [markdown]
-# ## Codes without a spread
+# ## Codes without a standard deviation
 #
 # PCA and ICA output one number for each latent and image. Metrics that read only means, such as DCI and SAP, accept
 # them. MIG is based on mutual information, which requires the width of a code; `mig:neighbors` estimates it from the
@@ -43,7 +43,7 @@ cards = {name: evaluate(Codes.from_arrays(mean, factors=factors), metrics=metric
 score_table(cards)
 
 # %% [markdown]
-# ## Codes with a spread
+# ## Codes with a standard deviation
 #
 # The encoder of a VAE outputs a mean and a standard deviation. This one is plain torch and briefly trained. Codes may
 # also come from JAX, Keras or a file: `Codes.from_arrays` takes all arrays that NumPy can read, and `log_var=`
@@ -72,7 +72,7 @@ card
 # Each row has a 95 % interval, for other images of the same kind. The interval does not cover other seeds; train
 # several seeds for that. `settled` is `no` if more bins or samples would change the value by more than its interval.
 #
-# ## Which latent knows what
+# ## Information of each latent about each factor
 #
 # MIG is computed from the mutual information of each latent with each factor. It averages, over columns, the gap
 # between the two brightest cells.
@@ -88,7 +88,7 @@ figures.code_map(codes, (0, 1))[0]
 # If two cells of a column are bright, two latents share a factor, and MIG is low. A convolutional net and an
 # objective that penalizes dependence score higher; [the first tutorial](train_and_look.md) trains them.
 #
-# ## Keep it
+# ## Save the results
 
 # %%
 card.save("scores.json")  # everything; .csv and .md for others

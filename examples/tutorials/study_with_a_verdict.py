@@ -35,14 +35,14 @@ spec = RunSpec(
 
 
 def setting(beta: float) -> Setting:
-    """A beta-VAE of this beta, five seeds."""
+    """Returns the setting of a beta-VAE with this beta and five seeds."""
     label = f"beta {beta:g}"
     return Setting(label, replace(spec, objective=BetaVAE(beta)), seeds=tuple(range(5)), family=label)
 
 
 study = Study(
     name="small-betas",
-    question="What does a larger beta cost, and what does it buy?",
+    question="How does a larger beta change the ELBO and WSEPIN?",
     settings=(setting(1.0), setting(3.0)),
     metrics=("sepin", "elbo", "rate"),
     claims=(
@@ -55,8 +55,8 @@ file = study.save("study.json")  # `unbraid study run study.json` runs it from a
 # %% [markdown]
 # ## Run it
 #
-# Runs that can train side by side do so. The study stores no state besides its runs, so the same call resumes after a
-# crash, and with more seeds it trains only the new ones.
+# Compatible runs train together. The study stores no state except its runs. The same call therefore resumes after a
+# crash, and after an increase of the number of seeds it trains only the new runs.
 
 # %%
 run_study(study, "runs", StudyOptions(num_scorers=0))

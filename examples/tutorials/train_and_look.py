@@ -62,7 +62,7 @@ card
 # Seeds differ, here as in the literature. A comparison of methods needs many seeds and [a
 # study](study_with_a_verdict.md) that tests the difference.
 #
-# ## Look
+# ## Figures
 #
 # The first figure shows training. Each curve is the information of one latent about the image. At first the model
 # outputs the average of all images, and no latent is informative. Then some latents encode a factor, and the others
