@@ -45,7 +45,7 @@ class Codes:
     """Codes of N images: q(z | x) of each image, and the factor labels.
 
     Continuous latents are Gaussian, with `mean` and `std` or a full `covariance`, or are described by `samples`. Each
-    table of `probabilities` is a discrete latent. Indices of discrete latents follow those of continuous latents.
+    table of `probabilities` is a discrete latent. Discrete latents have higher indices than continuous latents.
     `groups` lists the latents of each group. `weights` is p(n) up to scale, uniform if None. `prior` is p(z).
 
     Examples:

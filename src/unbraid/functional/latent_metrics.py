@@ -125,7 +125,7 @@ def correlations(mean: Array, *, min_std: float = 0.0) -> float:
 def gaussian_total_correlation(mean: Array, std: Array | None = None, *, covariance: CovarianceOf = "means") -> float:
     """Returns -1/2 log det of the correlations of latents, in nats (Locatello et al., arXiv:1811.12359v4). 0 is best.
 
-    The correlations are those of the "means", or those of the "aggregate" posterior, which also read `std`.
+    The correlations are computed from the "means", or from the "aggregate" posterior, which also reads `std`.
 
     Examples:
         >>> abs(round(gaussian_total_correlation([[0, 0], [0, 1], [1, 0], [1, 1]]), 6))
@@ -151,8 +151,8 @@ def elbo_decomposition(mean: Array, std: Array, *, estimator: Sampled = Sampled(
 def informativeness(mean: Array, std: Array, *, estimator: Estimator = Sampled()) -> float:
     """Returns the information of the latents about the image, I(x, z) = H(z) - H(z | x), in nats.
 
-    Do & Tran, arXiv:1908.09961v4, section 3.1. With `Exact()` the result is the mean of I(x, z_i) over latents, and
-    with `Quantized()` that of I(x, z_i) / log B in B bins.
+    Do & Tran, arXiv:1908.09961v4, section 3.1. With `Exact()` the result is the mean of I(x, z_i) over latents, with
+    `Quantized()` the mean of I(x, z_i) / log B for B bins.
 
     Examples:
         >>> far = [[100.0 * image] for image in range(8)]  # 8 images without overlap: log 8

@@ -135,8 +135,8 @@ def attribute_vector(mean: Array, std: Array | None, factors: Factors) -> float:
 def snc(mean: Array, std: Array | None, factors: Factors, *, hidden: int = 256) -> SNCScores:
     """Returns the accuracy of single latents, and the loss without them (Mahon et al., arXiv:2304.02335v4).
 
-    The accuracy is the mean over factors of that of one latent, in as many bins of equal mass as the factor has values.
-    The knock-out is the accuracy of a net of `hidden` units on all latents minus that without the latent of the factor.
+    The accuracy of one latent, averaged over factors, uses one bin of equal mass for each value of the factor. The
+    knock-out is the loss in accuracy of a net of `hidden` units without the latent of the factor.
 
     Examples:
         >>> scores = snc([[row] for row in range(60)], None, [[row // 30] for row in range(60)])

@@ -33,7 +33,7 @@ class Decomposition:
     [sum_d log r(z_d) - sum_de log r(z_de)] + [sum_de log r(z_de)]. Their means over a batch estimate the index-code
     mutual information, the total correlation between groups, the total correlation within groups, and the
     dimension-wise KL. The total correlation of the prior is subtracted. If every latent is a group and the prior is a
-    product, the terms are those of Chen et al., arXiv:1802.04942v5, eq. 2, and the term within groups is 0. The sum
+    product, the terms equal Chen et al., arXiv:1802.04942v5, eq. 2, and the term within groups is 0. The sum
     does not depend on the estimator. Estimates may be negative.
     """
 

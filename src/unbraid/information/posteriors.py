@@ -60,7 +60,7 @@ class PosteriorEntropies(NamedTuple):
 class Posteriors:
     """Posteriors of Gaussian latents (`std` or full `covariance`) and of discrete latents (`probabilities`).
 
-    `weights` is p(n) and sums to one. Indices of discrete latents follow those of continuous latents. Given the image,
+    `weights` is p(n) and sums to one. Discrete latents have higher indices than continuous latents. Given the image,
     discrete latents are independent of all other latents.
     """
 

@@ -303,7 +303,7 @@ def _of_factor(
 ) -> _OfFactor:
     of_values = joint[0].sum(dim=0)
     share = of_values.sum()
-    # A mean over images with known values is a ratio, so the influence includes that of the denominator.
+    # A mean over images with known values is a ratio, so the influence includes the denominator.
     known = value.sum(dim=1)
     h_y = value @ -_log(of_values / share) - known * entropy(of_values)
     surprise = torch.einsum("nls,lsv->nlv", masses, -_log(joint / share))

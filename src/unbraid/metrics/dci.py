@@ -96,7 +96,7 @@ class DCI(Metric):
 
     @property
     def title(self) -> str:
-        # The title also contains the default predictor, because its scores differ from those of trees.
+        # The title also contains the default predictor, because its scores differ from scores of trees.
         lasso = f"{self.quantity}, LASSO" if self.predictor == "lasso" else self.quantity
         return super().title.replace(self.quantity, lasso, 1)
 

@@ -117,7 +117,7 @@ def disdiff() -> tuple[Metric, ...]:
     """Returns the metrics as the authors of DisDiff compute them: Yang et al., arXiv:2301.13721v3.
 
     The authors replace each vector latent of DisDiff by its first principal component, so score with groups="pca". The
-    metrics are those of disentanglement_lib, with MIG on 10,000 rows.
+    metrics are the same as for disentanglement_lib, with MIG on 10,000 rows.
     """
     return (
         ZDiff(classifier="logistic"),

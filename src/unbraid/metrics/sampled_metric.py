@@ -173,7 +173,7 @@ def _with_closed_forms(
 class SampledMetric(Metric):
     """Base class of metrics computed from `SampledEntropies`.
 
-    Densities are those of the mixture of all images. With `conditional="mc"`, the noise of H(. | x) cancels in I(x, z),
+    Densities refer to the mixture over all images. With `conditional="mc"`, the noise of H(. | x) cancels in I(x, z),
     which is then at most log N. Metrics with equal settings share one pass over draws and images.
     """
 

@@ -16,7 +16,7 @@ def with_categories(
     """Replaces relaxed values by categories for the chosen latents, with a straight-through gradient.
 
     Categories are one-hot, and binary latents, which have one column, are 0 or 1. `widths` are the numbers of columns
-    of the latents. Columns after those of the latents do not change.
+    of the latents. Columns after the latents do not change.
     """
     if not chosen:
         return z

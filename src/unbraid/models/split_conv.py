@@ -24,7 +24,7 @@ class SplitConv(ConvNet):
     *An Information Theoretic Perspective on Disentangled Representation Learning*. The encoder has a trunk and a branch
     for each latent. The trunk has all convolutions of `Conv` except the last. A branch has the last convolution, a
     layer of `branch_width` units, and a linear layer that outputs the parameters of its latent. Branches share no
-    weights. The paper gives no widths; the defaults are those of `Conv(hidden=256)`, the baseline. The decoder is the
+    weights. The paper gives no widths; the defaults equal `Conv(hidden=256)`, the baseline. The decoder is the
     decoder of `Conv` with `hidden` units.
     """
 

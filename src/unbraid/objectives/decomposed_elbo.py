@@ -199,8 +199,8 @@ def decomposition(step: Step, estimator: Estimator, groups: Groups = "each") -> 
 def elbo_parts(step: Step, logged: Decomposition | None, *, grouped: bool = False) -> dict[str, Float[Tensor, ""]]:
     """Returns the distortion, the rate and the parts of the rate, in nats per image.
 
-    Without `logged`, returns only the distortion. Distortion plus rate is minus the ELBO, except for discrete latents
-    that the decoder reads as relaxed draws while the rate is that of their categories. The total correlation within
+    Without `logged`, returns only the distortion. Distortion plus rate is minus the ELBO, except for discrete latents:
+    the decoder reads relaxed draws, but the rate refers to categories. The total correlation within
     groups is returned only if latents are `grouped`.
     """
     distortion = -step.log_likelihood.mean()
@@ -268,7 +268,7 @@ def check_nested_weights(objective: Objective, nested_weights: tuple[float, ...]
     if len(nested_weights) > num_levels or not all(map(math.isfinite, nested_weights)):
         raise SpecError(
             f"{type(objective).__name__}: nested_weights is {nested_weights}; expected at most {num_levels} finite "
-            f"weights, one for each level of groups that lie within those of {groups!r}."
+            f"weights, one for each level of groups nested in {groups!r}."
         )
 
 

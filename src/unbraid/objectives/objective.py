@@ -303,7 +303,7 @@ class Objective(Config, ABC):
         return {name: value for name in _number_fields(type(self)) if (value := getattr(self, name)) is not None}
 
     def bind(self, hyperparameters: Mapping[str, Float[Tensor, ""] | float]) -> "Objective":
-        """Returns a copy with the given hyperparameters, e.g. those of a fleet member."""
+        """Returns a copy with the given hyperparameters, e.g. of a fleet member."""
         if unknown := hyperparameters.keys() - set(_number_fields(type(self))):
             known = ", ".join(_number_fields(type(self))) or "none"
             raise SpecError(f"{type(self).__name__} has no hyperparameter {min(unknown)!r}. Pass some of: {known}.")

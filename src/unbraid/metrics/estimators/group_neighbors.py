@@ -14,7 +14,7 @@ from unbraid.metrics.reductions.statistics import Statistics
 class GroupNeighbors(NeighborEstimator):
     """Nearest-neighbor estimate of the information of groups of latents about discrete factors (Ross, PLoS ONE 2014).
 
-    The estimator is that of `Neighbors` with Euclidean distances (Ross, PLoS ONE 9(2), e87357). It also measures
+    The estimator is the same as `Neighbors`, with Euclidean distances (Ross, PLoS ONE 9(2), e87357). It also measures
     nonlinear encodings. A latent outside all groups is a separate group. Groups are ordered by their first latents, and
     tables have one row per group. Distances within a group depend on the scales of its latents.
     """

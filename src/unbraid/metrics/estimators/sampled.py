@@ -24,7 +24,7 @@ FIRST_HALF = "The first half of the draws instead of all draws"
 class Sampled(Estimator):
     """Monte Carlo average over draws from the aggregate posterior (Chen et al., arXiv:1802.04942v5, section 4.1).
 
-    Densities are those of the mixture of all images. Soft labels are not supported, because a draw must have one value
+    Densities refer to the mixture over all images. Soft labels are not supported, because a draw must have one value
     of each factor.
     """
 

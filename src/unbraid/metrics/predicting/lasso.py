@@ -57,7 +57,7 @@ def lasso(
     p_n is 1 / N by default. With `standardize`, x and y are first standardized. The weight of a constant latent is 0.
     The method is cyclic coordinate descent on the second moments (Friedman, Hastie & Tibshirani, J. Stat. Softw. 2010),
     whose time does not depend on the number of rows. The descent stops when no weight changes by more than 1e-10, or
-    when the signs of the weights are those of the optimum, which is then the solution of a linear equation.
+    when the signs of the weights equal the optimal signs. The optimum then solves a linear equation.
     """
     p = torch.full((1, len(y)), 1 / len(y), dtype=torch.float64) if row_weights is None else row_weights
     # Centered moments, because moments about 0 cancel if the mean is large.

@@ -70,7 +70,7 @@ def prediction_tasks(
 ) -> Mapping[int, PredictionTask]:
     """Returns a task for each factor that varies, by factor index. Factors without missing labels have the same rows.
 
-    If `num_train` is None, all rows are training rows, and test rows are only those of a separate test part.
+    If `num_train` is None, all rows are training rows, and test rows come only from a separate test part.
     """
 
     def compute() -> Mapping[int, PredictionTask]:

@@ -38,7 +38,7 @@ def initialized(net: nn.Module, how: InitialWeights) -> nn.Module:
 def seeded(make: Callable[[], Made], seed: int, stream: str = "") -> Made:
     """Calls `make` on the CPU with all random numbers of torch drawn from `seed`, and returns the result.
 
-    The numbers equal those of torch's global generator with this seed. The function uses a separate generator, so
+    The numbers equal the output of torch's global generator with this seed. The function uses a separate generator, so
     threads may build models at the same time. Nets with the same seed and different streams have independent weights.
     """
     with torch.device("cpu"):

@@ -34,7 +34,7 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 class Conv2d(nn.Conv2d):
     """`nn.Conv2d` with 4 x 4 kernels, stride 2 and padding 1, computed as matrix products on a GPU.
 
-    Parameters are those of `nn.Conv2d`, and results differ only by rounding.
+    Parameters are the same as in `nn.Conv2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:
@@ -48,7 +48,7 @@ class Conv2d(nn.Conv2d):
 class ConvTranspose2d(nn.ConvTranspose2d):
     """`nn.ConvTranspose2d` with 4 x 4 kernels, stride 2 and padding 1, computed as matrix products on a GPU.
 
-    Parameters are those of `nn.ConvTranspose2d`, and results differ only by rounding.
+    Parameters are the same as in `nn.ConvTranspose2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, *, bias: bool = True) -> None:

@@ -19,7 +19,7 @@ from unbraid.models.layers.matrix_products import kernel_matrix, plus, product
 class TiledConv2d(nn.Conv2d):
     """`nn.Conv2d` for kernels of the size of the map or of the stride, computed as a matrix product on a GPU.
 
-    Parameters are those of `nn.Conv2d`, and results differ only by rounding.
+    Parameters are the same as in `nn.Conv2d`, and results differ only by rounding.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class TiledConv2d(nn.Conv2d):
 class TiledConvTranspose2d(nn.ConvTranspose2d):
     """`nn.ConvTranspose2d` from maps of one pixel to maps of the kernel size, computed as a matrix product on a GPU.
 
-    Parameters are those of `nn.ConvTranspose2d`, and results differ only by rounding.
+    Parameters are the same as in `nn.ConvTranspose2d`, and results differ only by rounding.
     """
 
     def __init__(self, in_channels: int, out_channels: int, kernel_size: tuple[int, int], *, bias: bool = True) -> None:

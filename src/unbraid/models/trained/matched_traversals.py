@@ -57,7 +57,7 @@ def traverse_matched(
             moved = traverse(
                 decoder, codes, latents=[pair.second], images=[start], range=ends, num_frames=num_frames
             ).strips[0]
-            # Positions are those of the first model's latent, so that a column has the same value in all rows.
+            # Positions come from the first model's latent, so that a column has the same value in all rows.
             found.append(replace(moved, label=_label(pair), positions=moved.positions[:: -1 if is_reversed else 1]))
         return Traversal(_without_gaps(found))
 

@@ -24,7 +24,7 @@ from unbraid.models.distributions.posteriors.latents import Latents
 class Conditional(Posterior):
     """Posterior q(c | x) q(z | x, c) with a category c and Gaussian latents z whose mean and variance depend on c.
 
-    Given only the image, z is a mixture of Gaussians, so the latents are dependent. `mean` and `std` are those of the
+    Given only the image, z is a mixture of Gaussians, so the latents are dependent. `mean` and `std` belong to the
     likeliest category.
     """
 

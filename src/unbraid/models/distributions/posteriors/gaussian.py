@@ -60,9 +60,9 @@ class DiagonalGaussian(Posterior):
 class CorrelatedGaussian(DiagonalGaussian):
     """Gaussian posterior with correlated noise: z = loc + std * epsilon with epsilon ~ N(0, (1 - rho) I + rho 11').
 
-    The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. The marginals are those of
-    `DiagonalGaussian`. With `exact`, log q(z | x) and the KL are those of the joint distribution. Otherwise they are
-    those of the product of the marginals, as in the paper's training loss. `covariance` is always the covariance of the
+    The split-encoder paper (anonymous submission to ICLR 2020), section 5.1. The marginals equal
+    `DiagonalGaussian`. With `exact`, log q(z | x) and the KL refer to the joint distribution, otherwise
+    to the product of the marginals, as in the paper's training loss. `covariance` is always the covariance of the
     draws; metrics read it.
     """
 

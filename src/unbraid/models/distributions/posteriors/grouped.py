@@ -257,7 +257,7 @@ def _starts(layout: Sequence[Latents]) -> list[int]:
 
 
 def _measures(latents: Latents) -> set[Measure]:
-    """Returns the measures of the discrete latents, including those of nested parts."""
+    """Returns the measures of the discrete latents, including nested parts."""
     if isinstance(latents, DiscreteLatents):
         return {latents.measure}
     return set().union(*map(_measures, latents.parts)) if isinstance(latents, LatentsInParts) else set()
