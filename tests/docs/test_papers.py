@@ -39,4 +39,8 @@ def test_a_paper_that_was_read_is_cited_in_the_version_that_was_read():
     papers = {paper for paper, _ in read}
     assert len(papers) == 4
     others = {where for where, citations in cited().items() if any(c[0] in papers for c in citations - read)}
-    assert others == {"src/unbraid/functional/predictor_metrics.py", "src/unbraid/metrics/sap.py", "docs/metrics/sap.md"}
+    assert others == {
+        "src/unbraid/functional/predictor_metrics.py",
+        "src/unbraid/metrics/sap.py",
+        "docs/metrics/sap.md",
+    }
