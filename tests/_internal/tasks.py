@@ -11,6 +11,12 @@ def double(order, beat):
     return {"pid": os.getpid(), "doubled": 2 * order["number"]}
 
 
+def report(request, beat):
+    for number in range(request["count"]):
+        beat({"number": number})
+    return {}
+
+
 def fail(order, beat):
     print("what is printed is no answer")
     raise ValueError(f"not {order['number']}")

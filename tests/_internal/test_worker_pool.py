@@ -41,6 +41,13 @@ def test_every_order_is_answered(count):
     assert len({each.answer["pid"] for each in ended.values()} - {os.getpid()}) <= count
 
 
+def test_messages_of_a_task_arrive_in_order_and_once():
+    with closing(WorkerPool(f"{TASKS}:report", [{}])) as pool:
+        answers(pool, {"a": {"count": 3}})
+        assert list(pool.messages()) == [{"number": number} for number in range(3)]
+        assert list(pool.messages()) == []
+
+
 @pytest.mark.parametrize("count", [0, 1])
 def test_an_exception_ends_its_order_alone(count):
     with closing(WorkerPool(f"{TASKS}:fail", [{}] * count)) as pool:

@@ -282,3 +282,10 @@ def test_a_starting_point_that_is_none_or_one_beside_a_spec_is_refused(unbraid, 
     both = unbraid("train", "--preset", "infogan-sprites", "--spec", tmp_path / "spec.json", "--out", tmp_path)
     assert both.code == 2
     assert "--preset infogan-sprites" in " ".join(both.err.split())
+
+
+def test_the_number_of_processes_reaches_training(unbraid, tiny, tmp_path):
+    assert unbraid("train", *tiny, *words("--seeds 0,1 --workers 1 --out"), tmp_path).code == 0
+    runs = [Run.open(tmp_path / name) for name in names(tmp_path)]
+    assert [run.environments[0]["threads"] for run in runs] == [1, 1]
+    assert unbraid("train", *tiny, "--workers", "-1", "--out", tmp_path).code == 2

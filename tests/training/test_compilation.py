@@ -27,8 +27,8 @@ from unbraid.objectives import (
     InfoGAN,
     Objective,
 )
-from unbraid.training import Critic
-from unbraid.training.compilation import CompileCache, TracedFunction
+from unbraid.training import Critic, step
+from unbraid.training.compilation import CompileCache, TracedFunction, traced_later
 from unbraid.training.fleet import Fleet
 from unbraid.training.optimizers import Adagrad, Adam
 from unbraid.training.state import Member, named_leaves
@@ -161,6 +161,26 @@ def test_the_traced_step_of_every_objective_is_the_step_to_the_bit_and_tracing_c
 def test_so_it_is_with_other_nets_and_other_ways_of_images(spec, change):
     eager, fleet = (fleet_of(spec, change=change) for _ in range(2))
     assert_trains_alike(eager, fleet, *traced(fleet))
+
+
+@pytest.mark.parametrize("seeds", [(0,), (0, 1)])
+@pytest.mark.parametrize(
+    "objective", slow_but(FAST, [*(cls() for cls in EVERY), *VARIANTS]), ids=lambda objective: type(objective).__name__
+)
+def test_long_training_on_a_cpu_runs_traced_gradients_with_the_same_bits(objective, seeds, monkeypatch):
+    eager = fleet_of(spec_of(objective), seeds=seeds)
+    monkeypatch.setattr(step, "_MIN_STEPS_TO_TRACE", NUM_STEPS)
+    fleet, traced_ones, of = fleet_of(spec_of(objective), seeds=seeds), [], TracedFunction.of
+    monkeypatch.setattr(TracedFunction, "of", lambda *arguments: traced_ones.append(of(*arguments)) or traced_ones[-1])
+    for number in range(NUM_STEPS):
+        assert eager.advance(log=number == 3).keys() == fleet.advance(log=number == 3).keys()
+        assert_same_bits(state(fleet), state(eager))
+    assert len(traced_ones) == 1
+
+
+def test_a_function_that_cannot_be_traced_is_called_as_it_is():
+    call = traced_later(lambda tensor: tensor * tensor.item())
+    assert [call(torch.tensor(3.0)).item() for _ in range(2)] == [9.0, 9.0]
 
 
 def test_a_traced_step_stops_a_member_that_diverges_alone():

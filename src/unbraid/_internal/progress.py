@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import KW_ONLY, dataclass, field, replace
-from math import isfinite
+from math import inf, isfinite, nan
 from statistics import median
 from typing import Any, final
 
@@ -120,6 +120,14 @@ def showing(display: Listener | None) -> contextlib.AbstractContextManager[None]
     return _set(_display, display or (lambda event: None))
 
 
+def merged_display(num_steps: Mapping[str, int]) -> contextlib.AbstractContextManager[None]:
+    """Shows the training of several runs as one event inside the block. Callbacks receive the events of each run.
+
+    `num_steps` maps the name of each run to its number of steps.
+    """
+    return showing(_Merged(_display.get() or (lambda _: None), num_steps))
+
+
 @contextlib.contextmanager
 def part_of(event: Event) -> Iterator[None]:
     """Emits an event, and nests all events inside the block in this event."""
@@ -155,6 +163,39 @@ def note_once(log: logging.Logger, note: str) -> None:
 
 noted: set[str] = set()
 """The notes that this process has logged."""
+
+
+@final
+class _Merged:
+    """Display of the training of several runs as one event. Other events of single runs are not shown."""
+
+    def __init__(self, display: Listener, num_steps: Mapping[str, int]) -> None:
+        self._display, self._num_steps, self._first = display, num_steps, (nan, nan)
+        self._done: dict[str, int] = {}
+        self._values: dict[str, dict[str, float]] = {}
+
+    def __call__(self, event: Event) -> None:
+        if event.about != "training":
+            return
+        is_first = not self._done
+        for place, run in enumerate(event.runs):
+            self._done[run] = event.done
+            self._values[run] = {name: values[place] for name, values in event.values.items()}
+        now, share = time.monotonic(), sum(self._done.values()) / sum(self._num_steps.values())
+        self._first = (now, share) if is_first else self._first
+        speed, total = (share - self._first[1]) / max(1e-9, now - self._first[0]), max(self._num_steps.values())
+        names = dict.fromkeys(name for values in self._values.values() for name in values)
+        values = {name: [self._values.get(run, {}).get(name, nan) for run in self._num_steps] for name in names}
+        merged = replace(
+            event,
+            done=int(share * total),
+            total=total,
+            runs=tuple(self._num_steps),
+            values=values,
+            per_second=speed * total,
+            seconds_left=(1 - share) / speed if speed > 0 else inf,
+        )
+        self._display(merged)
 
 
 @final

@@ -18,7 +18,7 @@ import threading
 import time
 import traceback
 import warnings
-from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, final
 
@@ -28,8 +28,11 @@ _OUT_OF_MEMORY = "; the system may have run out of memory"
 _SECONDS_TO_JOIN = 5.0
 
 Json = dict[str, Any]
-Task = Callable[[Json, Callable[[], None]], Json]
-"""Function that receives the task input and a callback to signal progress, and returns the result."""
+Task = Callable[[Json, Callable[..., None]], Json]
+"""Function that receives the task input and a callback to signal progress, and returns the result.
+
+The callback takes an optional message, a dictionary that JSON can represent.
+"""
 
 
 @final
@@ -59,6 +62,7 @@ class WorkerPool:
         self._task, self._environments, self._grace = task, environments, grace
         self._requests: queue.SimpleQueue[tuple[Hashable, Json] | None] = queue.SimpleQueue()
         self._ended: queue.SimpleQueue[Ended] = queue.SimpleQueue()
+        self._messages: queue.SimpleQueue[Json] = queue.SimpleQueue()
         self._threads: list[threading.Thread] = []
         self._lock = threading.Lock()  # guards all below
         self._waiting: set[Hashable] = set()
@@ -96,6 +100,12 @@ class WorkerPool:
             found = [ended for ended in found if ended.task_id in self._waiting]
             self._waiting.difference_update(ended.task_id for ended in found)
         return found
+
+    def messages(self) -> Iterator[Json]:
+        """Yields the messages that tasks have sent with their progress signals since the last call."""
+        with contextlib.suppress(queue.Empty):
+            while True:
+                yield self._messages.get_nowait()
 
     def cancel(self, task_id: Hashable) -> None:
         """Cancels a submitted task at once. `wait` does not return its outcome."""
@@ -170,6 +180,8 @@ class WorkerPool:
             for line in worker.output:
                 if "beat" not in (message := json.loads(line)):
                     return dict(message)
+                if message["beat"]:
+                    self._messages.put(message["beat"])
                 with self._lock:
                     self._running[task_id] = worker, time.monotonic()
         if not self._is_closed:  # else it has time to stop
@@ -222,7 +234,7 @@ def _ended(task_id: Hashable, message: Json, node: str = "") -> Ended:
     return Ended(task_id, "answered", message["answer"], node=node)
 
 
-def run_task(task: Task, request: Json, beat: Callable[[], None] = lambda: None) -> Json:
+def run_task(task: Task, request: Json, beat: Callable[..., None] = lambda *_: None) -> Json:
     """Runs the task. Returns {"answer": ...}, or {"error": ..., "traceback": ...} if the task raised."""
     try:
         return {"answer": task(request, beat)}
@@ -253,7 +265,7 @@ def _run_worker() -> None:
     threading.Thread(target=_read, args=(requests, busy), daemon=True).start()
     task: Task = pkgutil.resolve_name(task_name)
     while (line := requests.get()) is not None:
-        send(run_task(task, json.loads(line), lambda: send({"beat": True})))
+        send(run_task(task, json.loads(line), lambda message=None: send({"beat": message})))
         busy.clear()
 
 

@@ -42,7 +42,7 @@ def quickstart(
 
     specs = [config(objective, steps) for objective in (VAE(), BetaTCVAE(beta=4.0))]
     runs = place_runs(specs, parse_seeds(seeds), out)
-    train_with_progress(runs, TrainingOptions(), device, resume=True)
+    train_with_progress(runs, TrainingOptions(workers=0), device, resume=True)
     finished = select_finished(runs, "score")
     output().print(score_table(score_cards(finished, [MIG()])))
     echo("Writing the explorer and the report ...")

@@ -56,6 +56,12 @@ def train(
     ] = None,
     out: OutFolder = Path("runs"),
     device: Device = "auto",
+    workers: Annotated[
+        int | None,
+        typer.Option(
+            metavar="NUMBER", min=0, help="Processes on a CPU, one model each. Default: one per core. 0: none."
+        ),
+    ] = None,
     checkpoint_every: Annotated[
         int | None,
         typer.Option(
@@ -140,6 +146,7 @@ def train(
         raise SpecError("Expected at most one of --resume and --force, got both. Leave out one of them.")
     imported = parse_packages(packages)
     options = TrainingOptions(
+        workers="auto" if workers is None else workers,
         force=force,
         checkpoint_every=checkpoint_every,
         stream=stream,

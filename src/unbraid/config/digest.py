@@ -58,6 +58,11 @@ def classes_of_main(config: Any) -> list[str]:
     return [cls.__qualname__ for cls in dict.fromkeys(_classes(config)) if cls.__module__ == MAIN]
 
 
+def packages_of(config: Any) -> set[str]:
+    """Returns the top-level modules of the classes of a config and its nested configs."""
+    return {cls.__module__.partition(".")[0] for cls in _classes(config)}
+
+
 def source_digest(config: Any) -> str | None:
     """Returns a digest of the source of user-defined classes, or None without user-defined classes or their source."""
     with contextlib.suppress(SpecError):

@@ -115,7 +115,8 @@ class _Execution:
         for setting in study.settings:
             training.check(setting.spec.num_steps)
         every = options.latent_information_every
-        self._training: dict[str, Any] = {"latent_information_every": every, "snapshots": training.snapshots}
+        shared = {"workers": 0, "snapshots": training.snapshots}  # a study assigns its runs to fleets itself
+        self._training: dict[str, Any] = {"latent_information_every": every, **shared}
         self._deadline = None if options.budget is None else time.monotonic() + options.budget
         self._device = resolve_device("cpu" if options.on == "ray" else options.device)  # of this process
         self._has_many_images = max(s.spec.dataset.num_images for s in study.settings) > _MAX_IMAGES_FOR_A_CORE

@@ -4,7 +4,7 @@ import operator
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, final
+from typing import Any, Literal, final
 
 import numpy as np
 
@@ -17,13 +17,17 @@ from unbraid.errors import RunError, SpecError
 @final
 @dataclass(frozen=True, kw_only=True)
 class TrainingOptions:
-    """Less common options of `train`. The options do not change the final weights of a run.
+    """Less common options of `train`. They do not change the final weights of a run, except for the last bits.
 
     Examples:
         >>> TrainingOptions(snapshots=[1000, 500]).snapshots
         (500, 1000)
     """
 
+    workers: int | Literal["auto"] = "auto"
+    """Number of processes on a CPU, each of which trains one model at a time with one thread. The results do not depend
+    on this number, except for 0: then models are trained side by side in this process with all threads. "auto" uses one
+    process per core for several models of at least 1,000 steps, and otherwise 0."""
     force: bool = False
     """Whether to train existing runs again. The old folders are moved to `.archived`."""
     checkpoint_every: int | None = None
@@ -51,6 +55,8 @@ class TrainingOptions:
             if name.endswith("_every") and value is not None and value < 1:
                 raise SpecError(f"{name} is {value}; expected 1 or more. Give a number of steps, or omit {name}.")
             object.__setattr__(self, name, value)
+        if self.workers != "auto" and self.workers < 0:
+            raise SpecError(f'workers is {self.workers}; expected "auto", or a number of processes from 0 on.')
         given: Any = self.snapshots
         given = given if np.iterable(given) else [given]
         try:

@@ -53,7 +53,7 @@ def fleet_sizes(num_members: int, capacity: int) -> list[int]:
 
 
 def measured(members: Sequence[Member], images: FactorImages) -> Memory:
-    """Measures the memory of uncompiled steps, with one and two members on a GPU, or one member on a CPU.
+    """Measures the memory of uncompiled steps, with one and two members on a GPU, or two members on a CPU.
 
     On a CPU, memory is proportional to the number of members. Compiled steps need less memory. Takes seconds.
     """
@@ -64,10 +64,11 @@ def measured(members: Sequence[Member], images: FactorImages) -> Memory:
 
 
 def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
-    free, fleet = free_memory(images.device), Fleet(members[:1], images)
+    # Two members, because `vmap` then checks user classes, also those of a model that is trained by itself.
+    free, fleet = free_memory(images.device), Fleet([*members[:1], *members[:1]], images)
     with _Tally() as tally:
         fleet.advance()
-    return Memory(int(tally.most * _BESIDE_TENSORS_ON_A_CPU), 0, free)
+    return Memory(int(tally.most / 2 * _BESIDE_TENSORS_ON_A_CPU), 0, free)
 
 
 def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:

@@ -3,7 +3,8 @@
 import contextlib
 import logging
 from collections import defaultdict, deque
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from unbraid._internal.cpu import busy_cores_check, is_waiting_chosen
 from unbraid._internal.device import resolve_device
 from unbraid._internal.memory import give_back_memory, is_out_of_memory, keep_freed_memory
 from unbraid._internal.progress import Event, Listener, emit, listening, progress_bar
+from unbraid._internal.worker_pool import Json
 from unbraid.config.annotations import in_short
 from unbraid.config.digest import user_source
 from unbraid.datasets.dataset import FactorImages
@@ -27,6 +29,7 @@ from unbraid.training.compilation import CompileCache, Inductor
 from unbraid.training.fleet_training import FleetTraining, conclude
 from unbraid.training.interrupt import HOW_TO_RESUME, naming_runs, stoppable
 from unbraid.training.options import TrainingOptions
+from unbraid.training.processes import num_processes, train_by_processes, train_by_request
 from unbraid.training.reporter import plan_text
 from unbraid.training.runs.run import Run
 from unbraid.training.runs.run_writer import RunWriter
@@ -54,6 +57,7 @@ def train(
     watch: Listener | None = None,
     progress: bool = True,
     options: TrainingOptions | None = None,
+    **more: Any,
 ) -> Runs:
     """Trains every spec with every seed, side by side if possible, and returns the runs: for each spec, each seed.
 
@@ -73,6 +77,7 @@ def train(
         watch: A callback for every `Event`. `watch=print` prints one line per event.
         progress: Whether to show a progress bar on a terminal or in a notebook. Warnings are always logged.
         options: Less common options: checkpoints, snapshots, streaming, optional columns of the history.
+        more: Fields of `TrainingOptions`, such as `workers=4` for the number of processes on a CPU.
 
     Training changes three settings of the process. On a CPU, glibc keeps freed memory, unless the environment has
     MALLOC_ variables. The soft limit on open files is raised to lock many runs at once. During training in the main
@@ -90,7 +95,7 @@ def train(
     runs = requested_runs(specs, seeds, folder)
     if watch is not None and not callable(watch):
         raise SpecError(f"watch is {in_short(watch)}; expected a function of an event. Pass e.g. watch=print.")
-    options = options or TrainingOptions()
+    options = replace(options or TrainingOptions(), **more)
     with progress_bar(watch, show=progress) as print_line:
         runs = with_budget(runs, device, epochs=epochs, minutes=minutes)
         finished = [] if options.force else [run for run in runs if run.status == "finished"]
@@ -128,13 +133,10 @@ def train_runs(
     check_unlocked(pending)
     parts = _parts(runs)
     with naming_runs(runs):
-        for part in parts[1:]:  # the images of the first part are opened next
-            part[0].spec.check_images(part[0].spec.training_data.open())
-        if len(parts) > 1:
-            text = f"{len(pending)} models in {len(parts)} groups, one after the other."
-            emit(Event("planning", text=text, runs=tuple(run.name for run in pending)))
-        for part in parts:
-            _train_part(part, device, options)
+        if count := num_processes(runs, options, device):
+            _train_apart(parts, device, options, count)
+        else:
+            _train_parts(parts, device, options)
     if pending and all(run.status == "failed" for run in pending):
         raise TrainingError(
             f"All {len(pending)} runs failed, the first because {pending[0].failure}. Use a smaller learning_rate, or "
@@ -159,6 +161,31 @@ def _parts(runs: Sequence[Run]) -> list[list[Run]]:
     at_once = files.room_for_open_files(max(map(len, kinds.values()), default=0))
     parts = (of_kind[i : i + at_once] for of_kind in kinds.values() for i in range(0, len(of_kind), at_once))
     return [pending for part in parts if (pending := _pending(part))]
+
+
+def _train_parts(parts: Sequence[Sequence[Run]], device: torch.device, options: TrainingOptions) -> None:
+    """Trains groups of runs that can share a fleet, one after the other."""
+    for part in parts[1:]:  # those of the first are opened next
+        part[0].spec.check_images(part[0].spec.training_data.open())
+    if len(parts) > 1:
+        names = tuple(run.name for part in parts for run in part)
+        text = f"{len(names)} models in {len(parts)} groups, one after the other."
+        emit(Event("planning", text=text, runs=names))
+    for part in parts:
+        _train_part(part, device, options)
+
+
+def _train_apart(parts: Sequence[Sequence[Run]], device: torch.device, options: TrainingOptions, count: int) -> None:
+    """Trains one model per process, with at most `count` processes and as many as fit into memory."""
+    for part in parts:  # missing images are drawn or converted here, once
+        if memory := _memory(part, load_or_stream(part[0].spec, device, stream=options.stream)):
+            count = min(count, memory.capacity)
+    train_by_processes(parts, count, options, f"{__name__}:{train_request.__name__}", _train_part)
+
+
+def train_request(request: Json, send: Callable[..., None]) -> Json:
+    """Trains the runs of a request, in a worker process."""
+    return train_by_request(_train_part, request, send)
 
 
 def _train_part(runs: Sequence[Run], device: torch.device, options: TrainingOptions) -> None:
