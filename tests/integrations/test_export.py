@@ -195,7 +195,7 @@ class Counting(nn.Module):
 def test_a_net_that_takes_a_batch_for_a_constant_is_refused_with_advice(tmp_path):
     model = built(GAUSSIAN, size=8)
     model.encoder = Counting()
-    with pytest.raises(RunError, match=r"write x.shape\[0\]"):
+    with pytest.raises(RunError, match=r"use x.shape\[0\]"):
         export_onnx(model, tmp_path)
 
 

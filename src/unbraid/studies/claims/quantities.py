@@ -185,7 +185,7 @@ class paired_difference(Quantity):  # noqa: N801
             differences += [first[seed] - second[seed] for seed in first if seed in second]
         if not differences:
             raise StatisticsError(
-                f"Expected a seed with {' and '.join(self.metrics_used)} in both settings, got none. Train equal seeds."
+                f"Expected a seed with {' and '.join(self.metrics_used)} in both settings. Train the same seeds."
             )
         return signed_rank(differences)
 
