@@ -163,7 +163,7 @@ def test_what_a_fleet_forbids_is_told_with_its_line(folder, page):
     (folder / "branching.py").write_text(text)
     spec = replace(MLP_SPEC, objective=imported("branching").RateTarget())
     with pytest.raises(SpecError, match=r"\d+ \(`if self\.weight"):
-        Fleet([Member(spec, 0)], spec.dataset.load()).advance()
+        Fleet([Member(spec, 0), Member(spec, 1)], spec.dataset.load()).advance()
 
 
 @pytest.mark.parametrize(
