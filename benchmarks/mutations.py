@@ -163,8 +163,8 @@ LIST = """
 
 # training: training/test_fleet.py training/test_two_losses.py training/test_critics_and_state.py
 @ training/step.py: training/test_sharing_a_fleet.py
-- progress=(step.double() / max(1, spec.num_steps - 1))
-+ progress=(step.double() / spec.num_steps)
+- progress=(counted.double() / max(1, spec.num_steps - 1))
++ progress=(counted.double() / spec.num_steps)
 - old.copy_(torch.where(over_members(alive, new), new, old))
 + old.copy_(new)
 @ training/optimizers/adam.py: training/optimizers/test_adam.py

@@ -24,12 +24,17 @@ from typing import Any, final
 
 from benchmarks.evidence import complain, flags, now
 from benchmarks.sheet import Sheet, circumstances_of
-from reproductions.do2020 import AAE_50, BETA_VAES, FACTOR_VAES
-from reproductions.do2020 import asked as settings_of
+from reproductions.do2020 import AAE_50, num_seeds, spec
 from reproductions.item import Scale
+from reproductions.scales import SMOKE
+from unbraid.studies import Setting
 from unbraid.training import Fleet, Member
 
-SHARED = {"FactorVAE": FACTOR_VAES, "beta-VAE": (*BETA_VAES, "beta-VAE 30"), "AAE": (AAE_50,)}
+SHARED = {
+    "FactorVAE": tuple(f"FactorVAE {gamma}" for gamma in (10, 20, 50, 100)),
+    "beta-VAE": tuple(f"beta-VAE {beta}" for beta in (1, 4, 10, 20, 50, 30)),
+    "AAE": (AAE_50,),
+}
 """The settings of the sweep by the fleet that they share."""
 COLUMNS = ("fleet", "models", "alone, ms per model and step", "all at once, in turns", "all at once, shared GPU")
 
@@ -48,9 +53,19 @@ class Turn:
         return 1000 * self.seconds / self.num_steps
 
 
+def settings_of(labels: Sequence[str], scale: Scale) -> list[Setting]:
+    """Returns the settings with these labels, on dSprites."""
+    found = []
+    for label in labels:
+        quick, seeds = spec("dsprites", "quick", label), range(num_seeds("dsprites", "quick", label, 8))
+        small = (SMOKE.of(quick), seeds[:1]) if scale == "smoke" else (quick, seeds)
+        found.append(Setting(label, small[0], tuple(small[1]), label.partition(" ")[0]))
+    return found
+
+
 def fleet_here(labels: Sequence[str], device: str, scale: Scale) -> None:
     """Makes a fleet in this process, and lets it train for as many seconds as each line of the input says."""
-    members = [Member(s.spec, seed) for s in settings_of(labels)("dsprites", scale).settings for seed in s.seeds]
+    members = [Member(s.spec, seed) for s in settings_of(labels, scale) for seed in s.seeds]
     fleet = Fleet(members, members[0].spec.training_data.load(device))
     seconds = fleet.prepare()
     for _ in range(20):
@@ -158,14 +173,14 @@ def examples(scale: Scale) -> dict[tuple[str, int], str]:
     found: dict[tuple[str, int], str] = {}
     for family, labels in SHARED.items():
         for label in labels:
-            found.setdefault((family, len(settings_of((label,))("dsprites", scale).settings[0].seeds)), label)
+            found.setdefault((family, len(settings_of((label,), scale)[0].seeds)), label)
     return found
 
 
 def seconds_of_sweep(steps: Mapping[str, float], num_steps: int, scale: Scale) -> tuple[float, float]:
     """Returns the seconds of the whole sweep with a fleet per setting, and with shared fleets, one after another."""
     like = examples(scale)
-    settings = [setting for labels in SHARED.values() for setting in settings_of(labels)("dsprites", scale).settings]
+    settings = [setting for labels in SHARED.values() for setting in settings_of(labels, scale)]
     single = sum(steps[like[setting.family, len(setting.seeds)]] for setting in settings)
     return single * num_steps / 1000, sum(steps[name] for name in SHARED) * num_steps / 1000
 
@@ -202,7 +217,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for name in groups:
         rest = [f"{found[name] / num_models[name]:.3f}" if name in found else "" for found in (in_turns, shared)]
         sheet.add_row(name, str(num_models[name]), f"{steps[name] / num_models[name]:.3f}", *rest)
-    num_steps = settings_of((AAE_50,))("dsprites", scale).settings[0].spec.num_steps
+    num_steps = settings_of((AAE_50,), scale)[0].spec.num_steps
     single, together = seconds_of_sweep(steps, num_steps, scale)
     lines = [
         f"{num_steps:,} steps of all models take {single:.0f} s with a fleet per setting.",

@@ -68,5 +68,5 @@ def test_the_repr_of_a_large_object_is_short(name):
 def test_it_has_shapes_and_counts():
     assert "mean=Tensor(shape=(200, 40), dtype=torch.float64)" in repr(CODES)
     assert "... 21 more" in repr(CODES)
-    assert repr(TrainingOptions(snapshots=[1, 2])).startswith("TrainingOptions(force=False,")
+    assert repr(TrainingOptions(snapshots=[1, 2])).startswith("TrainingOptions(workers='auto',")
     assert "snapshots=(1, 2)" in repr(TrainingOptions(snapshots=[1, 2]))

@@ -200,8 +200,8 @@ def test_a_study_of_a_notebook_is_run_in_its_process_with_a_note(notebook, tmp_p
     with caplog.at_level("WARNING"):
         outcome = run_study(study, tmp_path, StudyOptions(device="cpu", num_workers=2, progress=False))
     assert (outcome.failures, outcome.not_begun) == ({}, ())
-    assert sum("study is run" in message for message in caplog.messages) == 1
-    with pytest.raises(SpecError, match="cluster cannot import"):
+    assert sum("study runs in this process" in message for message in caplog.messages) == 1
+    with pytest.raises(SpecError, match="cluster can import"):
         run_study(study, tmp_path, StudyOptions(on="ray"))
 
 

@@ -208,9 +208,9 @@ def test_a_terminal_shows_a_bar_while_training_and_is_left_clean(terminal, tmp_p
 def test_one_line_says_what_was_found_finished(terminal, folder):
     with contextlib.redirect_stderr(terminal):
         [run] = train([SPEC], [0], folder=folder)
-    assert terminal.getvalue().splitlines() == [
-        f"It is finished already and not repeated (TrainingOptions(force=True) would): {run.folder}"
-    ]
+    [line] = terminal.getvalue().splitlines()
+    assert "already finished" in line
+    assert line.endswith(str(run.folder))
 
 
 def test_a_notebook_shows_a_bar_and_the_line_of_what_was_found(notebook, folder, capsys):

@@ -108,7 +108,7 @@ def test_wrong_usage_is_the_users_to_mend(unbraid, arguments, complaint):
 
 @pytest.mark.parametrize("flag", ["--num-steps", "--num_steps", "--steps"])
 def test_a_flag_may_have_dashes_or_underscores(unbraid, flag):
-    assert unbraid("train", "--dataset", "dsprites", flag, "0").err == "Error: num_steps is 0; expected 1 or more.\n"
+    assert unbraid("train", "--dataset", "dsprites", flag, "0").err.startswith("Error: num_steps is 0; expected 1")
 
 
 def raising(error: BaseException):

@@ -106,8 +106,7 @@ def test_without_a_direct_download_one_learns_which_file_to_put_where(unbraid, p
         "License: CC0. Dots are free.",
     ]
     assert (
-        outcome.err
-        == f"Error: A dozen dots: Write to dots@example.org. Put dots.bin into {cache / 'files' / 'dots'}.\n"
+        outcome.err == f"Error: A dozen dots: Write to dots@example.org. Save dots.bin in {cache / 'files' / 'dots'}.\n"
     )
 
 

@@ -110,7 +110,7 @@ def test_a_changed_module_is_named_in_one_note(unbraid: Unbraid, here: Path, mon
     (here / f"{MODULE}.py").write_text(SOURCE.replace("self.weight *", "10 * self.weight *"))
     try:
         told = unbraid("score", "runs", "--metrics", "mig", "--packages", MODULE)
-        assert (told.code, told.err.count("another state")) == (0, 1)
+        assert (told.code, told.err.count("another version")) == (0, 1)
         assert f"the module {MODULE}" in told.err
         assert "10 * self.weight" in told.err
     finally:

@@ -60,10 +60,10 @@ def test_other_weights_and_a_fraction_are_said_in_the_title(unbraid, trained):
     [
         (["--part", "tests"], "Did you mean 'test'?"),
         (["--fraction", "half"], "--fraction is 'half'; expected a number."),
-        (["--fraction", "2"], "at most 1"),
+        (["--fraction", "2"], "fraction is 2.0"),
         (["--discrete", "hidden"], "Valid: columns, left_out."),
         (["--sampling", "correlate"], "Valid: chen-design, correlated, joint-table, product"),
-        (["--factors", "scales"], "no factor 'scales' to score. Did you mean 'scale'?"),
+        (["--factors", "scales"], "no factor 'scales'. Did you mean 'scale'?"),
     ],
 )
 def test_a_slip_in_these_is_told_in_a_line(unbraid, trained, flags, complaint):

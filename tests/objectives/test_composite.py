@@ -176,7 +176,7 @@ def test_a_weight_without_its_term_is_refused_with_the_fix(settings, says):
 
 
 def test_a_critic_is_refused_where_it_has_none_and_made_where_it_has():
-    with pytest.raises(SpecError, match="Composite has none"):
+    with pytest.raises(SpecError, match="critic for Composite"):
         replace(MLP_SPEC, objective=Composite(), critic=Critic())
     with torch.device("meta"):
         assert replace(MLP_SPEC, objective=Composite(critic=True), critic=Critic()).make_critic() is not None

@@ -51,7 +51,7 @@ def test_settings_have_seeds_and_steps_of_their_own(tmp_path):
         ({"settings": ()}, "no settings"),
         ({"settings": (SETTINGS[0], SETTINGS[0])}, "'beta-vae, beta 1'"),
         ({"settings": (SETTINGS[0], replace(SETTINGS[0], label="again"))}, "'again'.* seed 0"),
-        ({"metrics": ("mgi",)}, "no metric 'mgi'"),
+        ({"metrics": ("mgi",)}, "metric 'mgi'"),
         ({"scorings": ()}, "no scorings"),
         ({"keep": "best", "best_by": "dci"}, "'dci'"),
         ({"members_per_fleet": 0}, "got 0"),

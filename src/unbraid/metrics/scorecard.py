@@ -64,7 +64,7 @@ class Scorecard(Mapping[str, Score]):
         >>> import numpy as np
         >>> from unbraid import Codes, evaluate
         >>> mean = np.linspace(-1, 1, 40)[:, None]
-        >>> card = evaluate(Codes.from_arrays(mean, 0.1 + 0 * mean), "informativeness", progress=False)
+        >>> card = evaluate(Codes.from_arrays(mean, 0.1 + 0 * mean), metrics="informativeness", progress=False)
         >>> card.num_images, list(card.keys())
         (40, ['informativeness'])
         >>> _ = card.save("scores.json")

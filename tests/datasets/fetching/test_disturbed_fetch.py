@@ -45,6 +45,9 @@ class FullDisk:
         return self
 
     def __exit__(self, *_):
+        self.close()
+
+    def close(self):
         self.stream.close()
 
     def write(self, content):
