@@ -42,7 +42,7 @@ def live(folder: Path, num_steps: int, looks: list[int]) -> None:
             [0, 1],
             folder=folder / "runs",
             watch=look,
-            options=TrainingOptions(checkpoint_every=looks[0]),
+            options=TrainingOptions(checkpoint_every=looks[0], workers=0),
         )
     (folder / "memory.json").write_text(json.dumps(found))
 

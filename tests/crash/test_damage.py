@@ -12,7 +12,7 @@ from unbraid.training.runs.run import Run
 
 SEED = 10
 NUM_FLIPS = 15
-FIXES = ("--force", "Restore it", "Remove it")
+FIXES = ("--force", "Restore it", "Remove it", "Remove the file")
 
 
 def kept(run):

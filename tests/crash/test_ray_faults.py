@@ -30,7 +30,7 @@ STUDY = Study("faults", SETTINGS, metrics=("mig",), threads=1, members_per_fleet
 HEAD = """
 import json, os, sys
 from ray._private.utils import get_system_memory, get_used_memory
-os.environ["RAY_memory_usage_threshold"] = str(min(0.98, (get_used_memory() + 3 * 2**30) / get_system_memory()))
+os.environ["RAY_memory_usage_threshold"] = str(min(0.98, (get_used_memory() + 5 * 2**30) / get_system_memory()))
 from ray.cluster_utils import Cluster
 cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 1, "include_dashboard": False})
 print(json.dumps({"address": cluster.address}), flush=True)

@@ -34,7 +34,7 @@ def test_while_one_trains_the_other_is_refused_and_changes_nothing(phase, kind, 
     ended = nursery.live(tmp_path)
     assert ended.code == REFUSED
     assert "Error: Another process is training " in ended.said
-    assert "until it ends" in ended.said
+    assert "Wait for that process" in ended.said
     assert before is None or results(tmp_path) == before
     (tmp_path / "go-on").touch()
     assert nursery.end(first, tmp_path).code == 0

@@ -11,8 +11,7 @@ import torch
 from torch import nn
 
 from tests.browser import OpenPage
-from tests.discovery import concrete_subclasses
-from tests.models.nets import a_draw
+from tests.models.nets import ARCHITECTURES, a_draw
 from tests.show.explorer.decoders import NUM_INPUTS, decoder_of, disturbed, small
 from unbraid import models
 from unbraid.models.layers.initial_weights import seeded
@@ -56,7 +55,7 @@ def largest_difference(decoder: nn.Module, page: "Page", precision: Literal["hal
     return float((found - expected).abs().max() / max(1.0, float(expected.abs().max())))
 
 
-@pytest.mark.parametrize("name", [cls.__name__ for cls in concrete_subclasses(models.Architecture)])
+@pytest.mark.parametrize("name", [cls.__name__ for cls in ARCHITECTURES])
 def test_every_architecture_decodes_as_torch_does(name: str, page: "Page") -> None:
     differences = {
         shape: largest_difference(decoder_of(small(name), shape), page)
