@@ -1,4 +1,4 @@
-"""An optimizer that takes memory as long as several models are trained side by side."""
+"""An optimizer that takes memory as long as many models are trained side by side."""
 
 import time
 from collections.abc import Mapping
@@ -15,11 +15,11 @@ _NUM_BLOCKS = 100  # no more, so that a machine without a monitor survives the t
 @final
 @dataclass(frozen=True)
 class Hungry(Adam):
-    """Adam; with several members in the fleet, it takes 6 GB before its first update."""
+    """Adam; with more than two members in the fleet, it takes 6 GB before its first update."""
 
     def update_(self, weights: Stack, gradient: Stack, state: Mapping[str, Stack], step_size: StepSize) -> None:
         blocks = []
-        for _ in range(_NUM_BLOCKS if len(weights) > 1 else 0):
+        for _ in range(_NUM_BLOCKS if len(weights) > 2 else 0):
             blocks.append(b"\1" * _BLOCK)
             time.sleep(0.03)
         super().update_(weights, gradient, state, step_size)

@@ -22,9 +22,9 @@ pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[2]
 TOKEN = "a" * 64
 FAT = replace(SPEC, num_steps=3, optimizer=Hungry())
-# Fleets of two models: those of the first two settings are of ordinary size.
-SETTINGS = Setting.each([*grid(SPEC, {"objective.beta": [1, 2]}), FAT], range(2))
-STUDY = Study("faults", SETTINGS, metrics=("mig",), threads=1, members_per_fleet=2)
+# Fleets of four models: those of the first two settings are of ordinary size.
+SETTINGS = Setting.each([*grid(SPEC, {"objective.beta": [1, 2]}), FAT], range(4))
+STUDY = Study("faults", SETTINGS, metrics=("mig",), threads=1, members_per_fleet=4)
 
 # The monitor's threshold is so much above what the machine uses now.
 HEAD = """
@@ -157,9 +157,9 @@ def test_it_resumes_on_another_head_whose_memory_monitor_kills_a_fleet(tmp_path,
             assert begun(STUDY, out, log, other).wait(timeout=200) == 0, (tmp_path / "log").read_text()
     finally:
         other.close()
-    assert "Memory ran out for 2 models side by side" in said + (tmp_path / "log").read_text()
+    assert "Memory ran out for 4 models side by side" in said + (tmp_path / "log").read_text()
     assert stamps(out) | seen == stamps(out)
     assert len(finished(out)) == STUDY.num_runs
     for each in STUDY.runs(out):
         record = json.loads((each.run.folder / "finished.json").read_text())
-        assert len(record["fleet"]) == (1 if each.run.spec == FAT else 2)
+        assert len(record["fleet"]) == (2 if each.run.spec == FAT else 4)

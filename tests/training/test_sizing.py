@@ -74,6 +74,18 @@ def test_larger_batches_take_more():
     assert large > 2 * small
 
 
+def test_a_model_of_which_two_do_not_fit_is_measured_alone(monkeypatch):
+    def fleet_of_one(members, images):
+        if len(members) > 1:
+            raise MemoryError
+        return Fleet(members, images)
+
+    images, members = MLP_SPEC.dataset.load(), [Member(MLP_SPEC, 0)]
+    expected = measured(members, images).per_member
+    monkeypatch.setattr("unbraid.training.sizing.Fleet", fleet_of_one)
+    assert measured(members, images).per_member == pytest.approx(expected, rel=0.5)
+
+
 @pytest.mark.parametrize("nth", range(0, 120, 7))
 def test_ctrl_c_ends_a_tally_wherever_it_comes(nth):
     """Also while tensors die: what is raised in a callback of the garbage collector is lost."""

@@ -65,10 +65,22 @@ def measured(members: Sequence[Member], images: FactorImages) -> Memory:
 
 def _on_the_cpu(members: Sequence[Member], images: FactorImages) -> Memory:
     # Two members, because `vmap` then checks user classes, also those of a model that is trained by itself.
-    free, fleet = free_memory(images.device), Fleet([*members[:1], *members[:1]], images)
+    free = free_memory(images.device)
+    try:
+        peak = _peak_on_the_cpu([members[0]] * 2, images) / 2
+    except Exception as error:
+        if not is_out_of_memory(error):
+            raise
+        peak = _peak_on_the_cpu(members[:1], images)
+    return Memory(int(peak * _BESIDE_TENSORS_ON_A_CPU), 0, free)
+
+
+def _peak_on_the_cpu(members: Sequence[Member], images: FactorImages) -> int:
+    """Measures the peak memory of the tensors of a fleet during its first step, in bytes."""
+    fleet = Fleet(members, images)
     with _Tally() as tally:
         fleet.advance()
-    return Memory(int(tally.most / 2 * _BESIDE_TENSORS_ON_A_CPU), 0, free)
+    return tally.most
 
 
 def _on_the_gpu(members: Sequence[Member], images: FactorImages) -> Memory:
