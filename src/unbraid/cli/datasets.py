@@ -170,8 +170,8 @@ def datasets_fetch(
 
     The files come from their owner or a mirror. Their checksums are compared with the published checksums. Without a
     published checksum, the checksum of the first download is recorded, and later downloads are compared with it. An
-    interrupted download resumes. The license is printed first: unbraid redistributes nothing, and you are responsible
-    for complying with the license.
+    interrupted download resumes. The license is printed first. unbraid redistributes no data. Please comply with the
+    license.
 
     Examples:
       unbraid datasets fetch mnist

@@ -162,7 +162,7 @@ class Study(Config):
         return {setting.label: len(setting.seeds) for setting in self.settings}
 
     def runs(self, folder: Path) -> "list[StudyRun]":
-        """Returns all runs of the study in the folder, trained or not: the first seeds of all settings come first."""
+        """Returns all runs of the study in the folder, trained or not. The first seeds of all settings come first."""
         placed = [_placed(setting, folder) for setting in self.settings]
         longest = max(len(runs) for runs in placed)
         return [runs[place] for place in range(longest) for runs in placed if place < len(runs)]

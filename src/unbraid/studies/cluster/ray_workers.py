@@ -86,7 +86,7 @@ class RayWorkers:
             self._resources = {"CPU": float(num_cpus), "GPU": float(self.device == "cuda")}
             self._check_resources(autoscaling=autoscaling)
             context = ray.get_runtime_context()
-            here, self._head, self._answered_at = context.get_node_id(), context.gcs_address, time.monotonic()
+            here, self._head, self._reached_at = context.get_node_id(), context.gcs_address, time.monotonic()
             beside = NodeAffinitySchedulingStrategy(here, soft=False)
             self._heartbeats = ray.remote(_Heartbeats).options(num_cpus=0, scheduling_strategy=beside).remote()
             files.write_text(Path(self.token[0]), text)
@@ -142,15 +142,15 @@ class RayWorkers:
             ray.shutdown()
 
     def _check_head(self) -> None:
-        """Raises TrainingError if the head node of the cluster has not answered for too long."""
+        """Raises TrainingError if the head node of the cluster has not accepted a connection for too long."""
         now, self._is_reachable = time.monotonic(), _listens(self._head)
         if self._is_reachable:
-            self._answered_at = now
-        if now - self._answered_at > _SECONDS_WITHOUT_HEAD:
+            self._reached_at = now
+        if now - self._reached_at > _SECONDS_WITHOUT_HEAD:
             raise TrainingError(
-                f"The head of the Ray cluster at {self._head} has not answered for {now - self._answered_at:.0f} s; "
-                f"expected an answer every few seconds. Finished runs are in {self._folder}. Restart the cluster and "
-                "repeat the command. Unfinished runs resume from their last checkpoints."
+                f"The head of the Ray cluster at {self._head} has accepted no connection for "
+                f"{now - self._reached_at:.0f} s; expected one every few seconds. Finished runs are in {self._folder}. "
+                "Restart the cluster and repeat the command. Unfinished runs resume from their last checkpoints."
             )
 
     def _fits(self, node: Mapping[str, Any]) -> bool:
