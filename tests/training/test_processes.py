@@ -50,16 +50,19 @@ def pools(monkeypatch):
 
 
 def test_long_training_of_several_models_has_a_process_for_each_core():
-    several, options = runs_of(replace(SPEC, num_steps=1000)), TrainingOptions()
+    large = DSprites(resolution=64, num_positions=2, num_orientations=1)
+    several, options = runs_of(replace(SPEC, dataset=large, num_steps=1000)), TrainingOptions()
     assert num_processes(several, options, CPU) == usable_cores()
     assert num_processes(several, TrainingOptions(workers=3), CPU) == 3
     assert num_processes(several, TrainingOptions(workers=0), CPU) == 0
 
 
 def test_single_models_short_training_and_other_devices_have_none():
-    long = replace(SPEC, num_steps=1000)
+    large = DSprites(resolution=64, num_positions=2, num_orientations=1)
+    long = replace(SPEC, dataset=large, num_steps=1000)
     assert num_processes(runs_of(long, seeds=[0]), TrainingOptions(), CPU) == 0
     assert num_processes(runs_of(replace(long, num_steps=999)), TrainingOptions(), CPU) == 0
+    assert num_processes(runs_of(replace(SPEC, num_steps=1000)), TrainingOptions(), CPU) == 0  # small images
     assert num_processes(runs_of(long), TrainingOptions(workers=4), torch.device("cuda")) == 0
     assert num_processes([], TrainingOptions(workers=4), CPU) == 0
 

@@ -59,7 +59,9 @@ def train(
     workers: Annotated[
         int | None,
         typer.Option(
-            metavar="NUMBER", min=0, help="Processes on a CPU, one model each. Default: one per core. 0: none."
+            metavar="NUMBER",
+            min=0,
+            help="Processes on a CPU, one model each. Default: one per core for large images. 0: none.",
         ),
     ] = None,
     checkpoint_every: Annotated[

@@ -27,7 +27,7 @@ class TrainingOptions:
     workers: int | Literal["auto"] = "auto"
     """Number of processes on a CPU, each of which trains one model at a time with one thread. The results do not depend
     on this number, except for 0: then models are trained side by side in this process with all threads. "auto" uses one
-    process per core for several models of at least 1,000 steps, and otherwise 0."""
+    process per core for several models of at least 1,000 steps on images of at least 64 x 64 pixels; otherwise 0."""
     force: bool = False
     """Whether to train existing runs again. The old folders are moved to `.archived`."""
     checkpoint_every: int | None = None

@@ -31,6 +31,7 @@ from unbraid.training.starts import starts
 log = logging.getLogger(__name__)
 
 _MIN_STEPS = 1000  # a process takes seconds to start
+_MIN_PIXELS = 64 * 64  # with smaller images a fleet is faster on two cores (benchmarks/results/cpu_fleet.md)
 _MAX_LOSSES = 3
 _SECONDS_TO_STOP = 60.0  # for a process to end its step and to write a checkpoint
 _SECONDS_BETWEEN_MESSAGES = 0.2
@@ -47,7 +48,7 @@ def num_processes(runs: Sequence[Run], options: TrainingOptions, device: torch.d
     if options.workers == "auto":
         has_threads = torch.get_num_threads() > 1  # a run that was begun with one thread resumes with one
         resumes = has_threads and any(run.environments[-1:] and run.environments[-1]["threads"] == 1 for run in runs)
-        if not resumes and (len(runs) == 1 or min(run.spec.num_steps for run in runs) < _MIN_STEPS):
+        if not resumes and (len(runs) == 1 or not all(map(_is_large, runs))):
             return 0
     if names := dict.fromkeys(name for run in runs for name in classes_of_main(run.spec)):
         text = (
@@ -56,6 +57,12 @@ def num_processes(runs: Sequence[Run], options: TrainingOptions, device: torch.d
         log.warning(text, ", ".join(names))
         return 0
     return usable_cores() if options.workers == "auto" else options.workers
+
+
+def _is_large(run: Run) -> bool:
+    """Returns whether training is long enough, and images are large enough, for a process per model."""
+    _, height, width = run.spec.dataset.image_shape
+    return run.spec.num_steps >= _MIN_STEPS and height * width >= _MIN_PIXELS
 
 
 def train_by_processes(
