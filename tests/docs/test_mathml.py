@@ -73,4 +73,4 @@ def test_nothing_overlaps_where_no_font_for_mathematics_is_installed(open_page: 
     )
     gaps = open_page(tmp_path / "page.html").evaluate(GAPS)
     assert len(gaps) > 10
-    assert min(gaps) > 0.5  # pixels; Chromium rounds
+    assert round(min(gaps), 2) >= 1  # pixels, which Chromium rounds: 0.99968
